@@ -1,0 +1,67 @@
+# CausalViz: `make run` and `make test` do everything on a machine that has Python 3.11 to 3.13, venv and make.
+# What is installed goes into .venv; another Python: `make run PYTHON=python3.12`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run setup setup-tests lint check test fuzz golden bench evaluate clean
+
+help: ## list what can be done
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup ## start the web app on http://127.0.0.1:7860
+	$(BIN)/python app.py
+
+setup: $(VENV)/installed.txt ## install what the software needs
+setup-tests: $(VENV)/installed-tests.txt ## install what the tests need as well
+
+lint: setup-tests ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict .
+	$(BIN)/lint-imports --no-logo
+
+check: lint ## lint, and every test that needs no browser
+	$(BIN)/pytest -m "not browser"
+
+test: lint ## everything
+	@tests/browser/install_browser.sh $(BIN)/python
+	$(BIN)/pytest
+
+fuzz: setup-tests ## the laws of the method on twenty times more random cases
+	CAUSALVIZ_EXAMPLES=20 $(BIN)/pytest -n auto tests/test_partition.py tests/test_score.py tests/test_rank.py \
+		tests/test_trace.py tests/test_dag.py
+
+golden: setup-tests ## write the golden files anew; read their diff before committing it
+	$(BIN)/pytest -m golden --golden=write
+
+bench: setup ## how long one turn of a slider takes
+	$(BIN)/python -m benchmarks.rerank
+
+evaluate: setup ## the paper's diagnostic table on the sample knowledge base
+	$(BIN)/python -m causalviz diagnose
+
+clean: ## remove what make and the tools made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The virtual environment: made anew when it was left half-made.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
+		echo "CausalViz needs Python 3.11, 3.12 or 3.13, but $(PYTHON) is" \
+			"$$($(PYTHON) --version 2>/dev/null || echo "not to be found"); name another: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# What is installed, by content: a new date of the requirements file alone installs nothing.
+$(VENV)/installed.txt: requirements.txt | $(VENV)/.made
+	@cmp -s requirements.txt $@ || { $(PIP_INSTALL) -r requirements.txt && cp requirements.txt $@; }
+	@touch $@
+
+$(VENV)/installed-tests.txt: tests/requirements.txt $(VENV)/installed.txt
+	@cmp -s tests/requirements.txt $@ || { $(PIP_INSTALL) -r tests/requirements.txt && cp tests/requirements.txt $@; }
+	@touch $@

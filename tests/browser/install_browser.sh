@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Install a Chromium and a Chinese font for the browser tests; does nothing when they are there.
+# Usage: install_browser.sh PYTHON, the Python that has playwright.
+set -euo pipefail
+
+python=$1
+chromium=${CAUSALVIZ_CHROMIUM:-/usr/bin/chromium}
+
+has_font() { command -v fc-list >/dev/null && [ -n "$(fc-list :lang=zh family)" ]; }
+
+if [ -x "$chromium" ] && has_font; then
+  exit 0
+fi
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update
+  apt-get install -y --no-install-recommends chromium fontconfig fonts-noto-cjk || true
+fi
+# Not Debian, not root, or a distribution whose chromium package is an empty shell.
+if [ ! -x "$chromium" ]; then
+  "$python" -m playwright install chromium
+fi
