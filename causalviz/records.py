@@ -1,0 +1,143 @@
+"""The records that flow through the pipeline: frozen, plain, without behaviour of their own."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatMatrix = NDArray[np.float32]
+"""Float32, two axes; the docstring of the user says which."""
+FloatVector = NDArray[np.float32]
+IndexVector = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+Unit = Literal["document", "chunk"]
+Method = Literal["similarity", "causal", "hybrid"]
+Mode = Literal["semantic", "exact"]
+EmptyB = Literal["last", "fallback"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """One file (or record) as read and cleaned.
+
+    ``text`` is exactly what is chunked, encoded and shown: NFKC-normalised and cleaned.
+    """
+
+    id: str
+    """Path relative to the folder it came from, with forward slashes."""
+    title: str
+    text: str
+    reader: str
+    """Name of the reader, e.g. ``text``, ``html``, ``pdf``, ``docx``."""
+    encoding: str | None = None
+    """Character encoding the bytes were decoded with; None where the format fixes it."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chunk:
+    """A half-open character range ``[start, end)`` of a document's text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keyword:
+    """A term and its weight lambda > 0 (relative frequency times idf, no unit)."""
+
+    term: str
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileReport:
+    """What became of one file when a folder was indexed."""
+
+    file: str
+    status: Literal["indexed", "unchanged", "refused"]
+    reason: str | None = None
+    """Why it was refused; None otherwise."""
+    reader: str | None = None
+    encoding: str | None = None
+    characters: int = 0
+    chunks: int = 0
+    warnings: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Candidate:
+    """One candidate of a query with the few numbers its score is made of.
+
+    With n keywords, every vector below has length n and follows the order of ``terms``
+    (weight descending, then term). All reals are float32, the encoder's own precision.
+    """
+
+    id: str
+    title: str
+    similarity: float
+    """s_sim = cos(E(q), E(d)), equation (1)."""
+    terms: tuple[str, ...]
+    weights: FloatVector
+    """lambda > 0."""
+    cosines: FloatVector
+    """max over query keywords u of cos(E(t), E(u)); -inf when the query has no keyword."""
+    matches: IndexVector
+    """Index of that u in the query's keywords; -1 when the query has none."""
+    exact: BoolArray
+    """t is itself a query keyword: absorbed at every tau (its a(t) is +inf)."""
+    relevance: FloatVector
+    """p(t) = <E(q), E(t)>."""
+    gram: FloatMatrix
+    """G, (n, n): <E(t), E(t')>."""
+    repeats: int
+    """How often the query's keywords occur in the document's text."""
+    tokens: int
+    """Content words in the document's text, stop words left out."""
+    duplicate_of: str | None = None
+    """Id of an earlier candidate with the very same text."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankSettings:
+    """What a person may turn while looking at one query."""
+
+    tau: float
+    """Absorption threshold, a cosine in [-1, 1]; equality goes to A."""
+    alpha: float = 0.5
+    """Hybrid weight in [0, 1] of similarity; 1 - alpha is that of s_c."""
+    method: Method = "hybrid"
+    mode: Mode = "semantic"
+    empty_b: EmptyB = "last"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Trace:
+    """One query run: everything later shown is a pure function of this record and RankSettings."""
+
+    query: str
+    query_keywords: tuple[Keyword, ...]
+    candidates: tuple[Candidate, ...]
+    """In baseline order: similarity descending, then id."""
+    encoder: str
+    centred: bool
+    unit: Unit
+    top_k: int
+    theta: float
+    settings: RankSettings
+    """The settings the query was asked with."""
+    knowledge_base: str
+    """Name."""
+    fingerprint: str
+    """Hash of the knowledge base's documents and encoder."""
+    documents: int
+    """How many units (documents or chunks) were searched."""
+    random_pairs: FloatVector
+    """Ascending cosines of random pairs of this knowledge base's keywords: the scale tau is read on."""
+    seconds: dict[str, float]
+    warnings: tuple[str, ...] = ()
+
+
+JsonObject = dict[str, Any]

@@ -1,0 +1,56 @@
+"""What the environment may set: the only module that reads it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import platformdirs
+
+from causalviz.errors import ParameterError
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The checkout: assets/ and sample_kb/ lie beside the package."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """Where things live and how the web app is served. Each field names its environment variable."""
+
+    home: Path
+    """CAUSALVIZ_HOME: knowledge bases and caches; default: the user's data folder for applications."""
+    encoder: str
+    """CAUSALVIZ_ENCODER: name of the encoder; default e5-small."""
+    host: str
+    """CAUSALVIZ_HOST: address the web app binds to; default 127.0.0.1, only this machine."""
+    port: int
+    """CAUSALVIZ_PORT: default 7860."""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Read the environment.
+
+        Raises:
+            ParameterError: CAUSALVIZ_PORT is not a port number.
+        """
+        port = environment.get("CAUSALVIZ_PORT", "7860")
+        if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ParameterError(f"CAUSALVIZ_PORT is '{port}', but a port is a number from 1 to 65535; set one or unset it.")
+        home = environment.get("CAUSALVIZ_HOME")
+        return cls(
+            home=Path(home) if home else Path(platformdirs.user_data_dir("causalviz", appauthor=False)),
+            encoder=environment.get("CAUSALVIZ_ENCODER", "e5-small"),
+            host=environment.get("CAUSALVIZ_HOST", "127.0.0.1"),
+            port=int(port),
+        )
+
+    @property
+    def knowledge_bases(self) -> Path:
+        """Folder of the saved knowledge bases the web app offers."""
+        return self.home / "knowledge_bases"
+
+    @property
+    def cache(self) -> Path:
+        """Folder of knowledge bases built on the way (a folder ranked directly, a themes file)."""
+        return self.home / "cache"
