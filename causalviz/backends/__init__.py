@@ -1,0 +1,1 @@
+"""Adapters to outside libraries; every heavy import happens inside one of them."""

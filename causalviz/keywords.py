@@ -1,0 +1,106 @@
+"""kw(.): text to weighted keywords, for Chinese, English and mixed text alike.
+
+A document's keywords are its words of highest TF-IDF; tf is the word's share of the text's content words, idf is
+fitted on the knowledge base. Identifiers, numbers and hyphenated words stay whole.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from causalviz.protocols import Segment
+
+DOCUMENT_KEYWORDS = 15
+QUERY_KEYWORDS = 10
+
+_TOKEN = regex.compile(
+    r"""(?V1)
+      (?P<skip> (?:https?://|www\.)[!-~]+ | [\w.+-]+@[\w-]+(?:\.[\w-]+)+ )
+    | (?P<han> \p{Han}+ )
+    | (?P<word>
+        [[\p{L}\p{M}\p{N}_]--\p{Han}]+
+        (?: (?: [-‐‑－'’_]+ | [.,:](?=\p{N}) | \.(?=\p{Ll}) ) [[\p{L}\p{M}\p{N}_]--\p{Han}]+ )*
+        (?: (?<=\b\p{L}) (?:\+\+|\#) (?!\w) )?
+      )
+    """,
+    regex.VERBOSE,
+)
+_POSSESSIVE = regex.compile(r"['’]s$")
+_ABBREVIATION = regex.compile(r"\p{L}(?:\.\p{L})+")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A content word: its normal form and where it stands in the text."""
+
+    term: str
+    start: int
+    end: int
+
+
+class Tokenizer:
+    """Splits text into content words; stop words, URLs and lone characters are left out."""
+
+    def __init__(self, segment: Segment, stop_words: frozenset[str]) -> None:
+        self._segment = segment
+        self._stop_words = stop_words
+
+    def tokens(self, text: str) -> list[Token]:
+        """Content words in reading order, lower-cased and NFKC-normalised.
+
+        A single Han character is a word only where the text has no longer one, so that 猫 still asks for something.
+        """
+        words = list(self._words(text))
+        longer = [token for token in words if len(token.term) > 1]
+        return longer or [token for token in words if regex.fullmatch(r"\p{Han}", token.term)]
+
+    def _words(self, text: str) -> Iterator[Token]:
+        for match in _TOKEN.finditer(text):
+            if match["skip"]:
+                continue
+            if match["han"]:
+                start = match.start()
+                for piece in self._segment(match["han"]):
+                    yield from self._keep(piece, start)
+                    start += len(piece)
+            else:
+                yield from self._keep(match["word"], match.start())
+
+    def _keep(self, surface: str, start: int) -> Iterator[Token]:
+        stem = _POSSESSIVE.sub("", surface.rstrip("_"))
+        term = unicodedata.normalize("NFKC", stem).lower().strip("_")
+        if term and term not in self._stop_words and not _ABBREVIATION.fullmatch(term):
+            yield Token(term, start, start + len(stem))
+
+
+def inverse_document_frequency(document_frequency: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
+    """Smoothed idf, ln((1 + N) / (1 + df)) + 1: a word in every document weighs 1, an unseen one the most.
+
+    Args:
+        document_frequency: How many documents hold each word.
+        documents: N.
+    """
+    return np.log((1.0 + documents) / (1.0 + document_frequency)) + 1.0
+
+
+def top_weights(
+    counts: NDArray[np.integer[Any]], idf: NDArray[np.float64], limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pick the words of highest weight lambda = tf * idf, tf being the share of all content words.
+
+    Args:
+        counts: Occurrences, each > 0, of a text's words in term order.
+        idf: Their inverse document frequencies.
+        limit: How many at most.
+
+    Returns:
+        Positions into ``counts``, by weight descending, then term; and their weights.
+    """
+    weights = counts / max(int(counts.sum()), 1) * idf
+    best = np.argsort(-weights, kind="stable")[:limit]
+    return best, weights[best]
