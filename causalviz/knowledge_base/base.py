@@ -1,0 +1,165 @@
+"""A knowledge base in memory: immutable arrays, ready to search, and its texts on demand."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from causalviz.errors import KnowledgeBaseError
+from causalviz.keywords import DOCUMENT_KEYWORDS
+from causalviz.knowledge_base.store import Store
+from causalviz.records import FloatMatrix, FloatVector, Unit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class UnitTable:
+    """What is ranked: all documents, or all chunks, of a knowledge base. N rows in id order."""
+
+    ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    vectors: FloatMatrix
+    """(N, dim), rows of norm 1; a document's is the normalised mean of its chunks'."""
+    counts: csr_matrix
+    """(N, V), occurrences of each word of the vocabulary."""
+    keyword_terms: NDArray[np.int32]
+    """(N, 15), indices into the vocabulary by weight descending; -1 pads."""
+    keyword_weights: FloatMatrix
+    """(N, 15), lambda; 0 pads."""
+
+    def to_parts(self, prefix: str) -> dict[str, bytes]:
+        """Serialise for Store.write_snapshot."""
+        return {
+            f"{prefix}.ids": _dump(self.ids),
+            f"{prefix}.titles": _dump(self.titles),
+            f"{prefix}.vectors": self.vectors.tobytes(),
+            f"{prefix}.indptr": self.counts.indptr.astype(np.int32).tobytes(),
+            f"{prefix}.indices": self.counts.indices.astype(np.int32).tobytes(),
+            f"{prefix}.occurrences": self.counts.data.astype(np.int32).tobytes(),
+            f"{prefix}.keyword_terms": self.keyword_terms.tobytes(),
+            f"{prefix}.keyword_weights": self.keyword_weights.tobytes(),
+        }
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, bytes], prefix: str, vocabulary: int, dim: int) -> Self:
+        """Read what to_parts wrote."""
+
+        def array(name: str, kind: type[np.generic]) -> NDArray[np.generic]:
+            return np.frombuffer(parts[f"{prefix}.{name}"], kind)
+
+        ids = tuple(json.loads(parts[f"{prefix}.ids"]))
+        counts = csr_matrix(
+            (array("occurrences", np.int32), array("indices", np.int32), array("indptr", np.int32)),
+            shape=(len(ids), vocabulary),
+        )
+        return cls(
+            ids=ids,
+            titles=tuple(json.loads(parts[f"{prefix}.titles"])),
+            vectors=np.frombuffer(parts[f"{prefix}.vectors"], np.float32).reshape(len(ids), dim),
+            counts=counts,
+            keyword_terms=np.frombuffer(parts[f"{prefix}.keyword_terms"], np.int32).reshape(-1, DOCUMENT_KEYWORDS),
+            keyword_weights=np.frombuffer(parts[f"{prefix}.keyword_weights"], np.float32).reshape(-1, DOCUMENT_KEYWORDS),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KnowledgeBase:
+    """Documents with their vectors, words and keywords. V words, T of them keywords with a vector."""
+
+    name: str
+    path: Path
+    encoder: str
+    fingerprint: str
+    """Hash of the encoder and of every document's id and content."""
+    documents: UnitTable
+    chunks: UnitTable
+    vocabulary: tuple[str, ...]
+    """Every content word of the documents, sorted."""
+    idf: NDArray[np.float64]
+    """(V,)"""
+    term_rows: NDArray[np.int32]
+    """(V,), row in term_vectors of each word; -1 for words that are nobody's keyword."""
+    term_vectors: FloatMatrix
+    """(T, dim), rows of norm 1."""
+
+    def units(self, unit: Unit) -> UnitTable:
+        """Choose the table that is ranked."""
+        return self.documents if unit == "document" else self.chunks
+
+    @cached_property
+    def word_index(self) -> dict[str, int]:
+        """Position of each word in the vocabulary."""
+        return {word: i for i, word in enumerate(self.vocabulary)}
+
+    @cached_property
+    def mean_term_vector(self) -> FloatVector:
+        """Mean of all keyword vectors, what centring subtracts."""
+        mean: FloatVector = self.term_vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+        return mean
+
+    def texts(self, unit_ids: Sequence[str]) -> dict[str, str]:
+        """Texts of documents or chunks, exactly as indexed, by id."""
+        with Store.open(self.path) as store:
+            found = {id_: document.text for id_, document in store.documents(unit_ids).items()}
+            for id_ in unit_ids:
+                if id_ in found:
+                    continue
+                owner, _, number = id_.rpartition("#")
+                chunk = store.chunk_ranges(owner)[int(number)]
+                found[id_] = store.documents([owner])[owner].text[chunk.start : chunk.end]
+        return found
+
+    def to_parts(self) -> dict[str, bytes]:
+        """Serialise for Store.write_snapshot."""
+        return {
+            "fingerprint": self.fingerprint.encode(),
+            "vocabulary": _dump(self.vocabulary),
+            "idf": self.idf.tobytes(),
+            "term_rows": self.term_rows.tobytes(),
+            "term_vectors": self.term_vectors.tobytes(),
+            "dim": str(self.term_vectors.shape[1]).encode(),
+            **self.documents.to_parts("documents"),
+            **self.chunks.to_parts("chunks"),
+        }
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, bytes], store: Store, name: str) -> Self:
+        """Read what to_parts wrote.
+
+        Raises:
+            KnowledgeBaseError: the snapshot is damaged.
+        """
+        try:
+            dim, vocabulary = int(parts["dim"]), tuple(json.loads(parts["vocabulary"]))
+            return cls(
+                name=name,
+                path=store.path,
+                encoder=store.encoder,
+                fingerprint=parts["fingerprint"].decode(),
+                documents=UnitTable.from_parts(parts, "documents", len(vocabulary), dim),
+                chunks=UnitTable.from_parts(parts, "chunks", len(vocabulary), dim),
+                vocabulary=vocabulary,
+                idf=np.frombuffer(parts["idf"], np.float64),
+                term_rows=np.frombuffer(parts["term_rows"], np.int32),
+                term_vectors=np.frombuffer(parts["term_vectors"], np.float32).reshape(-1, dim),
+            )
+        except (KeyError, ValueError) as error:
+            raise KnowledgeBaseError(
+                f"the knowledge base '{store.path}' is damaged ({error}); delete it and index the documents again."
+            ) from error
+
+
+def fingerprint(encoder: str, hashes: dict[str, str]) -> str:
+    """Identify a knowledge base by its encoder and its documents' contents."""
+    content = json.dumps([encoder, sorted(hashes.items())], ensure_ascii=False)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _dump(strings: tuple[str, ...]) -> bytes:
+    return json.dumps(strings, ensure_ascii=False).encode()

@@ -1,0 +1,34 @@
+"""Open a saved knowledge base."""
+
+from pathlib import Path
+
+from causalviz.errors import KnowledgeBaseError
+from causalviz.knowledge_base.base import KnowledgeBase
+from causalviz.knowledge_base.snapshot import take_snapshot
+from causalviz.knowledge_base.store import Store, named_errors
+from causalviz.protocols import Encoder, Progress
+
+
+def open_knowledge_base(path: Path, encoder: Encoder, progress: Progress, name: str | None = None) -> KnowledgeBase:
+    """Load a knowledge base; one whose last indexing was interrupted opens with the files that were finished.
+
+    Args:
+        path: The file.
+        encoder: Must be the one the vectors come from; it is used only to finish an interrupted run.
+        progress: Told of that.
+        name: Shown to people; default: the file's name without its suffix.
+
+    Raises:
+        KnowledgeBaseError: the file is missing, damaged, of another version or of another encoder, or holds no document.
+    """
+    with named_errors(path), Store.open(path) as store:
+        if store.encoder != encoder.name:
+            raise KnowledgeBaseError(
+                f"the knowledge base '{path}' holds vectors of encoder '{store.encoder}', but the encoder in use is "
+                f"'{encoder.name}'; use --encoder {store.encoder}, or index the documents into another file."
+            )
+        parts = store.read_snapshot()
+        if parts is None:
+            take_snapshot(store, encoder.encode_queries, encoder.dim, progress)
+            parts = store.read_snapshot() or {}
+        return KnowledgeBase.from_parts(parts, store, name or path.stem)
