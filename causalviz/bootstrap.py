@@ -1,0 +1,86 @@
+"""Wire the parts: settings and names to encoders, knowledge bases and pipelines."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from causalviz.backends.e5_small import E5SmallEncoder
+from causalviz.backends.faiss_index import FaissIndex
+from causalviz.backends.segmentation import default_tokenizer
+from causalviz.errors import ParameterError
+from causalviz.evaluation.themes import Theme
+from causalviz.knowledge_base import (
+    IndexResult,
+    RecordEntry,
+    Source,
+    folder_source,
+    open_knowledge_base,
+    update,
+)
+from causalviz.pipeline import Pipeline
+from causalviz.protocols import Encoder, Progress
+from causalviz.settings import ROOT, Settings
+
+ENCODERS: dict[str, Callable[[], Encoder]] = {"e5-small": E5SmallEncoder}
+SAMPLE = ROOT / "sample_kb"
+
+
+@lru_cache(maxsize=2)
+def make_encoder(name: str) -> Encoder:
+    """Load an encoder by name, once per process.
+
+    Raises:
+        ParameterError: there is no encoder of that name.
+        MissingBackendError: its package or weights are absent.
+    """
+    if name not in ENCODERS:
+        raise ParameterError(f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}.")
+    return ENCODERS[name]()
+
+
+def index_into(path: Path, source: Source, encoder: Encoder, progress: Progress) -> IndexResult:
+    """Bring the knowledge base at ``path`` up to date with a source."""
+    return update(path, source, encoder, default_tokenizer(), progress)
+
+
+def open_pipeline(path: Path, encoder: Encoder, progress: Progress, name: str | None = None) -> Pipeline:
+    """Open a saved knowledge base for questions."""
+    base = open_knowledge_base(path, encoder, progress, name)
+    return Pipeline(base=base, encoder=encoder, tokenizer=default_tokenizer(), make_index=FaissIndex)
+
+
+def pipeline_for(target: Path, encoder: Encoder, settings: Settings, progress: Progress) -> Pipeline:
+    """Open a knowledge base file, or index a folder of documents into the cache and open that.
+
+    Raises:
+        KnowledgeBaseError: there is neither at ``target``, or no file of the folder could be read.
+    """
+    if target.is_dir():
+        return cached_pipeline(folder_source(target), str(target.resolve()), target.name, encoder, settings, progress)
+    return open_pipeline(target, encoder, progress)
+
+
+def cached_pipeline(
+    source: Source, key: str, name: str, encoder: Encoder, settings: Settings, progress: Progress
+) -> Pipeline:
+    """Index a source into the cache under a key, touching only what changed since, and open it."""
+    digest = hashlib.sha256(json.dumps([key, encoder.name]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    path = settings.cache / f"{digest}.kb"
+    index_into(path, source, encoder, progress)
+    return open_pipeline(path, encoder, progress, name)
+
+
+def sample_pipeline(encoder: Encoder, settings: Settings, progress: Progress) -> Pipeline:
+    """Open the sample knowledge base; its first use indexes it."""
+    folder = SAMPLE / "documents"
+    return cached_pipeline(folder_source(folder), "sample_kb", "sample_kb", encoder, settings, progress)
+
+
+def themes_pipeline(
+    themes: Sequence[Theme], key: str, encoder: Encoder, settings: Settings, progress: Progress
+) -> Pipeline:
+    """Index all documents of a themes file together, as its keyword weights are fitted on all of them."""
+    source = [RecordEntry(document) for theme in themes for document in theme.documents]
+    return cached_pipeline(source, f"themes:{key}", Path(key).stem, encoder, settings, progress)

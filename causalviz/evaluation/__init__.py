@@ -1,0 +1,1 @@
+"""How well a ranking does: themes files, measures, diagnostics."""

@@ -1,0 +1,274 @@
+"""From a question to its trace: retrieve candidates, look up their keywords, note the few numbers a rank is made of."""
+
+import time
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from causalviz.candidates import check_limits, cosines, nearest
+from causalviz.errors import KnowledgeBaseError, ParameterError
+from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
+from causalviz.knowledge_base import KnowledgeBase, UnitTable
+from causalviz.partition import check_tau, nearest_query_keyword
+from causalviz.protocols import Encoder, MakeIndex, VectorIndex
+from causalviz.rank import check_alpha
+from causalviz.records import (
+    Candidate,
+    FloatMatrix,
+    FloatVector,
+    IndexVector,
+    Keyword,
+    RankSettings,
+    Trace,
+    Unit,
+)
+
+RANDOM_PAIRS = 2000
+_SEED = 20260801
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchSettings:
+    """What decides the candidate set S1 (equation 2)."""
+
+    top_k: int = 20
+    theta: float = 0.0
+    unit: Unit = "document"
+    centred: bool = False
+    """Subtract the mean keyword vector from keyword vectors before comparing them (METHOD.md, section 4)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pipeline:
+    """A knowledge base with what is needed to ask it. Immutable; shared between threads and sessions."""
+
+    base: KnowledgeBase
+    encoder: Encoder
+    tokenizer: Tokenizer
+    make_index: MakeIndex
+    _indexes: dict[Unit, VectorIndex] = field(default_factory=dict)
+
+    def ask(self, query: str, search: SearchSettings, settings: RankSettings) -> Trace:
+        """Retrieve the candidates of a question and record what ranks them.
+
+        Raises:
+            ParameterError: the question is empty, or a setting is out of range.
+            KnowledgeBaseError: the knowledge base holds no document.
+        """
+        check_limits(search.top_k, search.theta)
+        run = self._start(query, search, settings)
+        table = self.base.units(search.unit)
+        rows, similarity = nearest(self._index(search.unit), table.vectors, run.vector, search.top_k, search.theta)
+        return self._trace(run, rows, similarity)
+
+    def ask_among(self, query: str, unit_ids: Sequence[str], search: SearchSettings, settings: RankSettings) -> Trace:
+        """Record what ranks a given candidate set, whatever its similarity; top_k and theta play no part.
+
+        Raises:
+            ParameterError: as for ask, or an id is not in the knowledge base.
+        """
+        run = self._start(query, search, settings)
+        table = self.base.units(search.unit)
+        positions = {id_: row for row, id_ in enumerate(table.ids)}
+        unknown = [id_ for id_ in unit_ids if id_ not in positions]
+        if unknown:
+            raise ParameterError(f"the knowledge base holds no {search.unit} '{unknown[0]}'; check the candidate ids.")
+        rows = np.array(sorted(positions[id_] for id_ in unit_ids), np.int64)
+        similarity = cosines(table.vectors[rows], run.vector)
+        best = np.lexsort((rows, -similarity))
+        return self._trace(run, rows[best], similarity[best])
+
+    def tokens(self, text: str) -> list[Token]:
+        """Content words of an indexed text, to mark keywords in it."""
+        return self.tokenizer.tokens(text)
+
+    @cached_property
+    def random_pairs(self) -> dict[bool, FloatVector]:
+        """Ascending cosines of random pairs of distinct keywords, raw (False) and centred (True)."""
+        vectors = self.base.term_vectors
+        n = len(vectors)
+        if n < 2:
+            return {False: np.zeros(0, np.float32), True: np.zeros(0, np.float32)}
+        draw = np.random.default_rng(_SEED)
+        first = draw.integers(0, n, RANDOM_PAIRS)
+        second = (first + draw.integers(1, n, RANDOM_PAIRS)) % n
+        return {
+            centred: np.sort(np.einsum("ij,ij->i", a, b).astype(np.float32))
+            for centred in (False, True)
+            for a, b in [[self._place(vectors[rows], centred=centred) for rows in (first, second)]]
+        }
+
+    def _index(self, unit: Unit) -> VectorIndex:
+        if unit not in self._indexes:
+            self._indexes[unit] = self.make_index(self.base.units(unit).vectors)
+        return self._indexes[unit]
+
+    def _start(self, query: str, search: SearchSettings, settings: RankSettings) -> "_Run":
+        check_tau(settings.tau)
+        check_alpha(settings.alpha)
+        if not self.base.documents.ids:
+            raise KnowledgeBaseError("this knowledge base holds no documents; add some that can be read, then ask again.")
+        start = time.perf_counter()
+        question = normalise_query(query)
+        keywords = self._query_keywords(question)
+        vector, term_vectors = self._encode(question, [keyword.term for keyword in keywords])
+        return _Run(
+            query=question,
+            keywords=keywords,
+            vector=vector,
+            keyword_vectors=self._place(term_vectors, centred=search.centred),
+            search=search,
+            settings=settings,
+            start=start,
+            encoded=time.perf_counter(),
+        )
+
+    def _query_keywords(self, question: str) -> tuple[Keyword, ...]:
+        tokens = [token.term for token in self.tokenizer.tokens(question)]
+        terms = sorted(set(tokens))
+        unseen = float(inverse_document_frequency(np.zeros(1, np.int64), len(self.base.documents.ids))[0])
+        known = self.base.word_index
+        idf = np.array([self.base.idf[known[term]] if term in known else unseen for term in terms])
+        best, weights = top_weights(np.array([tokens.count(term) for term in terms], np.int64), idf, QUERY_KEYWORDS)
+        return tuple(Keyword(term=terms[i], weight=float(w)) for i, w in zip(best, weights, strict=True))
+
+    def _encode(self, question: str, terms: Sequence[str]) -> tuple[FloatVector, FloatMatrix]:
+        """Encode the question and those of its keywords the knowledge base has no vector of, in one call."""
+        rows = [self.base.term_rows[self.base.word_index[t]] if t in self.base.word_index else -1 for t in terms]
+        new = [term for term, row in zip(terms, rows, strict=True) if row < 0]
+        encoded = self.encoder.encode_queries([question, *new])
+        fresh = iter(encoded[1:])
+        vectors = [self.base.term_vectors[row] if row >= 0 else next(fresh) for row in rows]
+        return encoded[0], np.array(vectors, np.float32).reshape(len(terms), self.encoder.dim)
+
+    def _place(self, vectors: FloatMatrix, *, centred: bool) -> FloatMatrix:
+        """Return keyword vectors as they are compared: raw, or centred and renormalised."""
+        if not centred:
+            return vectors
+        moved = vectors.astype(np.float64) - self.base.mean_term_vector
+        norms = np.linalg.norm(moved, axis=1, keepdims=True)
+        placed: FloatMatrix = np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0).astype(np.float32)
+        return placed
+
+    def _trace(self, run: "_Run", rows: IndexVector, similarity: FloatVector) -> Trace:
+        retrieved = time.perf_counter()
+        search = run.search
+        table = self.base.units(search.unit)
+        candidates = self._candidates(run, table, rows, similarity)
+        warnings = []
+        if not run.keywords:
+            warnings.append(
+                "The question holds only function words or symbols, so no keyword is set aside and B is the whole document."
+            )
+        if not candidates:
+            warnings.append(
+                f"No {search.unit} reaches the similarity threshold theta = {search.theta:g}; lower it to see candidates."
+            )
+        end = time.perf_counter()
+        return Trace(
+            query=run.query,
+            query_keywords=run.keywords,
+            candidates=candidates,
+            encoder=self.base.encoder,
+            centred=search.centred,
+            unit=search.unit,
+            top_k=search.top_k,
+            theta=search.theta,
+            settings=run.settings,
+            knowledge_base=self.base.name,
+            fingerprint=self.base.fingerprint,
+            documents=len(table.ids),
+            random_pairs=self.random_pairs[search.centred],
+            seconds={
+                "encode": run.encoded - run.start,
+                "retrieve": retrieved - run.encoded,
+                "score": end - retrieved,
+                "total": end - run.start,
+            },
+            warnings=tuple(warnings),
+        )
+
+    def _candidates(
+        self, run: "_Run", table: UnitTable, rows: IndexVector, similarity: FloatVector
+    ) -> tuple[Candidate, ...]:
+        base, query_terms = self.base, {keyword.term for keyword in run.keywords}
+        words = table.keyword_terms[rows]
+        n, k = words.shape
+        # All keywords of all candidates in one product each; padding is zero rows, cut off below.
+        there = words.ravel() >= 0
+        vectors = np.zeros((n * k, self.encoder.dim))
+        vectors[there] = self._place(
+            base.term_vectors[base.term_rows[words.ravel()[there]]], centred=run.search.centred
+        )
+        relevance = (vectors @ run.vector.astype(np.float64)).astype(np.float32).reshape(n, k)
+        nearest_cosines, matches = nearest_query_keyword(vectors, run.keyword_vectors)
+        blocks = vectors.reshape(n, k, self.encoder.dim)
+        gram = (blocks @ blocks.transpose(0, 2, 1)).astype(np.float32)
+        tokens, repeats = _occurrences(table.counts[rows], [base.word_index.get(term, -1) for term in query_terms])
+        first_with: dict[bytes, str] = {}
+        candidates = []
+        for i, row in enumerate(rows):
+            size = int((words[i] >= 0).sum())
+            part = slice(i * k, i * k + size)
+            terms = tuple(base.vocabulary[word] for word in words[i, :size])
+            id_ = table.ids[row]
+            earlier = first_with.setdefault(table.vectors[row].tobytes(), id_)
+            candidates.append(
+                Candidate(
+                    id=id_,
+                    title=table.titles[row],
+                    similarity=float(similarity[i]),
+                    terms=terms,
+                    weights=table.keyword_weights[row, :size],
+                    cosines=nearest_cosines[part],
+                    matches=matches[part],
+                    exact=np.array([term in query_terms for term in terms], bool),
+                    relevance=relevance[i, :size],
+                    gram=gram[i, :size, :size],
+                    repeats=int(repeats[i]),
+                    tokens=int(tokens[i]),
+                    duplicate_of=earlier if earlier != id_ else None,
+                )
+            )
+        return tuple(candidates)
+
+
+def _occurrences(counts: csr_matrix, words: Sequence[int]) -> tuple[IndexVector, IndexVector]:
+    """Count, row by row, all content words and those among ``words``."""
+    n = counts.shape[0]
+    row_of = np.repeat(np.arange(n), np.diff(counts.indptr))
+    among = np.isin(counts.indices, words)
+    tokens = np.bincount(row_of, counts.data, n)
+    repeats = np.bincount(row_of[among], counts.data[among], n)
+    return tokens.astype(np.int64), repeats.astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Run:
+    """One question on its way to a trace."""
+
+    query: str
+    keywords: tuple[Keyword, ...]
+    vector: FloatVector
+    keyword_vectors: FloatMatrix
+    search: SearchSettings
+    settings: RankSettings
+    start: float
+    encoded: float
+
+
+def normalise_query(query: str) -> str:
+    """NFKC without control characters and lone surrogates, so that full-width and ASCII forms ask the same.
+
+    Raises:
+        ParameterError: nothing is left.
+    """
+    text = unicodedata.normalize("NFKC", query.encode("utf-8", "ignore").decode())
+    text = "".join(c if unicodedata.category(c) != "Cc" else " " for c in text).strip()
+    if not text:
+        raise ParameterError("the question is empty; type what you want to find out.")
+    return text
