@@ -1,0 +1,74 @@
+"""`diagnose [THEMES.jsonl]`: the paper's Table 2."""
+
+import argparse
+
+from causalviz.bootstrap import SAMPLE, make_encoder, themes_pipeline
+from causalviz.cli.rank import rank_settings
+from causalviz.cli.terminal import print_json, print_table, progress_bar
+from causalviz.evaluation.diagnose import Diagnosis, diagnose
+from causalviz.evaluation.themes import Theme, read_themes
+from causalviz.pipeline import SearchSettings
+from causalviz.records import JsonObject, RankSettings, Trace
+from causalviz.settings import Settings
+
+
+def run(options: argparse.Namespace) -> None:
+    """Diagnose a themes file and print the table."""
+    settings = Settings.of()
+    path = options.themes or SAMPLE / "themes.jsonl"
+    themes = read_themes(path)
+    encoder = make_encoder(options.encoder or settings.encoder)
+    chosen = rank_settings(options, encoder.default_tau(centred=options.centred))
+    search = SearchSettings(centred=options.centred)
+    with progress_bar() as progress:
+        pipeline = themes_pipeline(themes, str(path.resolve()), encoder, settings, progress)
+
+    def ask(theme: Theme) -> Trace:
+        return pipeline.ask_among(theme.query, [d.id for d in theme.documents], search, chosen)
+
+    diagnosis = diagnose(themes, ask, chosen)
+    if options.json:
+        print_json(diagnosis_to_json(diagnosis, encoder.name, chosen))
+    else:
+        _print(diagnosis, encoder.name, chosen)
+
+
+def diagnosis_to_json(diagnosis: Diagnosis, encoder: str, settings: RankSettings) -> JsonObject:
+    """The stable JSON of `diagnose --json`."""
+    return {
+        "encoder": encoder,
+        "tau": settings.tau,
+        "themes": [
+            {
+                "id": result.theme.id,
+                "query": result.theme.query,
+                "target_rank": dict(result.target_rank),
+                "stuffed_ranks": {name: list(ranks) for name, ranks in result.stuffed_ranks.items()},
+            }
+            for result in diagnosis.themes
+        ],
+        "mean_target_rank": dict(diagnosis.mean_target_rank),
+        "mean_stuffed_rank": dict(diagnosis.mean_stuffed_rank),
+    }
+
+
+def _print(diagnosis: Diagnosis, encoder: str, settings: RankSettings) -> None:
+    names = list(diagnosis.mean_target_rank)
+    rows = [
+        [result.theme.id, result.theme.query[:48]]
+        + [
+            f"{result.target_rank[name]} ({','.join(map(str, result.stuffed_ranks[name])) or '-'})"
+            for name in names
+        ]
+        for result in diagnosis.themes
+    ]
+    rows.append(["", "mean target rank", *(f"{diagnosis.mean_target_rank[name]:.2f}" for name in names)])
+    stuffed = [diagnosis.mean_stuffed_rank[name] for name in names]
+    rows.append(["", "mean stuffed rank", *("-" if mean is None else f"{mean:.2f}" for mean in stuffed)])
+    columns = {"theme": "left", "query": "left"} | dict.fromkeys(names, "right")
+    notes = [
+        "",
+        f"Rank of the target (ranks of the stuffed documents); encoder {encoder}, tau {settings.tau:g}, alpha {settings.alpha:g}.",
+        "Cross-encoder: not computed (none is configured).",
+    ]
+    print_table("Where each method ranks the document that answers", columns, rows, notes)

@@ -1,0 +1,154 @@
+"""`rank QUERY --kb FOLDER_OR_KB`: both orders side by side."""
+
+import argparse
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+
+from causalviz.bootstrap import make_encoder, pipeline_for
+from causalviz.cli.terminal import print_json, print_table, progress_bar
+from causalviz.errors import TraceError
+from causalviz.pipeline import SearchSettings
+from causalviz.rank import Ranking, rerank
+from causalviz.records import JsonObject, RankSettings, Trace
+from causalviz.score import ScoreTable
+from causalviz.settings import Settings
+from causalviz.trace import to_json
+
+
+def run(options: argparse.Namespace) -> None:
+    """Ask, rank and print."""
+    settings = Settings.of()
+    encoder = make_encoder(options.encoder or settings.encoder)
+    chosen = rank_settings(options, encoder.default_tau(centred=options.centred))
+    search = SearchSettings(top_k=options.top_k, theta=options.theta, unit=options.unit, centred=options.centred)
+    with progress_bar() as progress:
+        pipeline = pipeline_for(options.kb, encoder, settings, progress)
+    trace = pipeline.ask(options.query, search, chosen)
+    ranking = rerank(ScoreTable.of(trace.candidates), chosen)
+    if options.trace:
+        write_trace(options.trace, trace)
+    if options.json:
+        print_json(ranking_to_json(trace, ranking))
+    else:
+        _print(trace, ranking)
+
+
+def rank_settings(options: argparse.Namespace, default_tau: float) -> RankSettings:
+    """Read the ranking options that several commands share."""
+    return RankSettings(
+        tau=default_tau if options.tau is None else options.tau,
+        alpha=options.alpha,
+        method=getattr(options, "method", "hybrid"),
+        mode=getattr(options, "mode", "semantic"),
+        empty_b=options.empty_b,
+    )
+
+
+def write_trace(path: Path, trace: Trace) -> None:
+    """Write a trace file.
+
+    Raises:
+        TraceError: the place cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(to_json(trace), ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    except OSError as error:
+        raise TraceError(f"the trace '{path}' cannot be written ({error.strerror}); choose another place.") from error
+
+
+def ranking_to_json(trace: Trace, ranking: Ranking) -> JsonObject:
+    """The stable JSON of `rank --json`, documents in final order."""
+    settings = trace.settings
+    return {
+        "query": trace.query,
+        "encoder": trace.encoder,
+        "tau": settings.tau,
+        "centred": trace.centred,
+        "alpha": settings.alpha,
+        "method": settings.method,
+        "query_keywords": [{"term": k.term, "weight": k.weight} for k in trace.query_keywords],
+        "documents": [_document_to_json(trace, ranking, int(i)) for i in ranking.order],
+        "warnings": list(trace.warnings),
+    }
+
+
+def _document_to_json(trace: Trace, ranking: Ranking, i: int) -> JsonObject:
+    candidate = trace.candidates[i]
+    keywords = list(zip(candidate.terms, candidate.weights.tolist(), strict=True))
+    in_a = ranking.in_a[i]
+    return {
+        "id": candidate.id,
+        "title": candidate.title,
+        "similarity": candidate.similarity,
+        "similarity_rank": int(ranking.similarity_rank[i]),
+        "causal": _number(ranking.causal[i]),
+        "causal_rank": int(ranking.causal_rank[i]),
+        "hybrid": _number(ranking.hybrid[i]),
+        "hybrid_rank": int(ranking.hybrid_rank[i]),
+        "rank": int(ranking.rank[i]),
+        "empty_b": bool(ranking.empty_b[i]),
+        "repeats": candidate.repeats,
+        "duplicate_of": candidate.duplicate_of,
+        "A": [
+            {
+                "term": term,
+                "weight": weight,
+                "match": trace.query_keywords[candidate.matches[j]].term,
+                "cosine": float(candidate.cosines[j]),
+            }
+            for j, (term, weight) in enumerate(keywords)
+            if in_a[j]
+        ],
+        "B": [
+            {"term": term, "weight": weight, "contribution": float(ranking.contributions[i, j])}
+            for j, (term, weight) in enumerate(keywords)
+            if not in_a[j]
+        ],
+    }
+
+
+def _number(value: np.float64) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _print(trace: Trace, ranking: Ranking) -> None:
+    rows = []
+    for i in ranking.order:
+        candidate = trace.candidates[i]
+        moved = int(ranking.similarity_rank[i] - ranking.rank[i])
+        in_a = ranking.in_a[i]
+        shared = [term for j, term in enumerate(candidate.terms) if in_a[j]]
+        rest = [term for j, term in enumerate(candidate.terms) if not in_a[j]]
+        rows.append(
+            [
+                str(ranking.rank[i]),
+                f"▲{moved}" if moved > 0 else f"▼{-moved}" if moved < 0 else "=",
+                f"{candidate.similarity:.4f}",
+                _cell(ranking.causal[i]),
+                _cell(ranking.final[i]),
+                candidate.title[:60],
+                " ".join(shared[:4]) or "-",
+                " ".join(rest[:4]) if rest else "nothing but query keywords",
+            ]
+        )
+    settings = trace.settings
+    columns = {
+        "rank": "right", "moved": "left", "s_sim": "right", "s_c": "right", "score": "right",
+        "title": "left", "shared with the question (A)": "left", "the rest (B)": "left",
+    }
+    notes = [
+        "",
+        f"{len(trace.candidates)} of {trace.documents} {trace.unit}s, ordered by {settings.method}: tau {settings.tau:g} "
+        f"({settings.mode}), alpha {settings.alpha:g}, encoder {trace.encoder}{', centred' if trace.centred else ''}; "
+        f"{trace.seconds['total'] * 1000:.0f} ms.",
+        f"Question keywords: {' '.join(k.term for k in trace.query_keywords) or 'none'}",
+        *trace.warnings,
+    ]
+    print_table(trace.query, columns, rows, notes)
+
+
+def _cell(value: np.float64) -> str:
+    return f"{value:.4f}" if math.isfinite(value) else "-"

