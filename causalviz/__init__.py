@@ -1,0 +1,1 @@
+"""CausalViz: see, question and tune why a retriever ranks what it ranks."""

@@ -55,32 +55,36 @@ def pipeline_for(target: Path, encoder: Encoder, settings: Settings, progress: P
     """Open a knowledge base file, or index a folder of documents into the cache and open that.
 
     Raises:
-        KnowledgeBaseError: there is neither at ``target``, or no file of the folder could be read.
+        KnowledgeBaseError: there is neither at ``target``, or a knowledge base does not fit the encoder.
     """
-    if target.is_dir():
-        return cached_pipeline(folder_source(target), str(target.resolve()), target.name, encoder, settings, progress)
-    return open_pipeline(target, encoder, progress)
-
-
-def cached_pipeline(
-    source: Source, key: str, name: str, encoder: Encoder, settings: Settings, progress: Progress
-) -> Pipeline:
-    """Index a source into the cache under a key, touching only what changed since, and open it."""
-    digest = hashlib.sha256(json.dumps([key, encoder.name]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    path = settings.cache / f"{digest}.kb"
-    index_into(path, source, encoder, progress)
-    return open_pipeline(path, encoder, progress, name)
+    if not target.is_dir():
+        return open_pipeline(target, encoder, progress)
+    path = cache_file(settings, encoder, str(target.resolve()))
+    return indexed_pipeline(path, folder_source(target), encoder, progress, target.resolve().name)
 
 
 def sample_pipeline(encoder: Encoder, settings: Settings, progress: Progress) -> Pipeline:
     """Open the sample knowledge base; its first use indexes it."""
-    folder = SAMPLE / "documents"
-    return cached_pipeline(folder_source(folder), "sample_kb", "sample_kb", encoder, settings, progress)
+    path = cache_file(settings, encoder, "sample_kb")
+    return indexed_pipeline(path, folder_source(SAMPLE / "documents"), encoder, progress, "sample_kb")
 
 
 def themes_pipeline(
-    themes: Sequence[Theme], key: str, encoder: Encoder, settings: Settings, progress: Progress
+    themes: Sequence[Theme], file: Path, encoder: Encoder, settings: Settings, progress: Progress
 ) -> Pipeline:
     """Index all documents of a themes file together, as its keyword weights are fitted on all of them."""
     source = [RecordEntry(document) for theme in themes for document in theme.documents]
-    return cached_pipeline(source, f"themes:{key}", Path(key).stem, encoder, settings, progress)
+    path = cache_file(settings, encoder, f"themes:{file.resolve()}")
+    return indexed_pipeline(path, source, encoder, progress, file.stem)
+
+
+def cache_file(settings: Settings, encoder: Encoder, key: str) -> Path:
+    """Place of the knowledge base that is built on the way for a key and an encoder."""
+    identity = json.dumps([key, encoder.name]).encode("utf-8", "surrogatepass")
+    return settings.cache / f"{hashlib.sha256(identity).hexdigest()[:16]}.kb"
+
+
+def indexed_pipeline(path: Path, source: Source, encoder: Encoder, progress: Progress, name: str) -> Pipeline:
+    """Bring a knowledge base up to date with its source, touching only what changed since, and open it."""
+    index_into(path, source, encoder, progress)
+    return open_pipeline(path, encoder, progress, name)

@@ -55,6 +55,10 @@ def check_limits(top_k: int, theta: float) -> None:
         ParameterError: top_k is below 1 or theta outside [-1, 1].
     """
     if top_k < 1:
-        raise ParameterError(f"top-k is {top_k}, but at least one candidate is needed; choose 1 or more (20 is usual).")
+        raise ParameterError(
+            f"top-k is {top_k}, but at least one candidate is needed; choose 1 or more (20 is usual)."
+        )
     if not -1.0 <= theta <= 1.0:
-        raise ParameterError(f"theta is {theta:g}, but a cosine lies between -1 and 1; choose a value in that range.")
+        raise ParameterError(
+            f"theta is {theta:g}, but a cosine lies between -1 and 1; choose a value in that range."
+        )

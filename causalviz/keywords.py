@@ -85,7 +85,8 @@ def inverse_document_frequency(document_frequency: NDArray[np.int64], documents:
         document_frequency: How many documents hold each word.
         documents: N.
     """
-    return np.log((1.0 + documents) / (1.0 + document_frequency)) + 1.0
+    idf: NDArray[np.float64] = np.log((1.0 + documents) / (1.0 + document_frequency)) + 1.0
+    return idf
 
 
 def top_weights(

@@ -62,10 +62,14 @@ class Pipeline:
         check_limits(search.top_k, search.theta)
         run = self._start(query, search, settings)
         table = self.base.units(search.unit)
-        rows, similarity = nearest(self._index(search.unit), table.vectors, run.vector, search.top_k, search.theta)
+        rows, similarity = nearest(
+            self._index(search.unit), table.vectors, run.vector, search.top_k, search.theta
+        )
         return self._trace(run, rows, similarity)
 
-    def ask_among(self, query: str, unit_ids: Sequence[str], search: SearchSettings, settings: RankSettings) -> Trace:
+    def ask_among(
+        self, query: str, unit_ids: Sequence[str], search: SearchSettings, settings: RankSettings
+    ) -> Trace:
         """Record what ranks a given candidate set, whatever its similarity; top_k and theta play no part.
 
         Raises:
@@ -76,7 +80,9 @@ class Pipeline:
         positions = {id_: row for row, id_ in enumerate(table.ids)}
         unknown = [id_ for id_ in unit_ids if id_ not in positions]
         if unknown:
-            raise ParameterError(f"the knowledge base holds no {search.unit} '{unknown[0]}'; check the candidate ids.")
+            raise ParameterError(
+                f"the knowledge base holds no {search.unit} '{unknown[0]}'; check the candidate ids."
+            )
         rows = np.array(sorted(positions[id_] for id_ in unit_ids), np.int64)
         similarity = cosines(table.vectors[rows], run.vector)
         best = np.lexsort((rows, -similarity))
@@ -91,8 +97,8 @@ class Pipeline:
         """Ascending cosines of random pairs of distinct keywords, raw (False) and centred (True)."""
         vectors = self.base.term_vectors
         n = len(vectors)
-        if n < 2:
-            return {False: np.zeros(0, np.float32), True: np.zeros(0, np.float32)}
+        if n <= 1:
+            return dict.fromkeys((False, True), np.zeros(0, np.float32))
         draw = np.random.default_rng(_SEED)
         first = draw.integers(0, n, RANDOM_PAIRS)
         second = (first + draw.integers(1, n, RANDOM_PAIRS)) % n
@@ -111,7 +117,9 @@ class Pipeline:
         check_tau(settings.tau)
         check_alpha(settings.alpha)
         if not self.base.documents.ids:
-            raise KnowledgeBaseError("this knowledge base holds no documents; add some that can be read, then ask again.")
+            raise KnowledgeBaseError(
+                "this knowledge base holds no documents; add some that can be read, then ask again."
+            )
         start = time.perf_counter()
         question = normalise_query(query)
         keywords = self._query_keywords(question)
@@ -133,12 +141,16 @@ class Pipeline:
         unseen = float(inverse_document_frequency(np.zeros(1, np.int64), len(self.base.documents.ids))[0])
         known = self.base.word_index
         idf = np.array([self.base.idf[known[term]] if term in known else unseen for term in terms])
-        best, weights = top_weights(np.array([tokens.count(term) for term in terms], np.int64), idf, QUERY_KEYWORDS)
+        best, weights = top_weights(
+            np.array([tokens.count(term) for term in terms], np.int64), idf, QUERY_KEYWORDS
+        )
         return tuple(Keyword(term=terms[i], weight=float(w)) for i, w in zip(best, weights, strict=True))
 
     def _encode(self, question: str, terms: Sequence[str]) -> tuple[FloatVector, FloatMatrix]:
         """Encode the question and those of its keywords the knowledge base has no vector of, in one call."""
-        rows = [self.base.term_rows[self.base.word_index[t]] if t in self.base.word_index else -1 for t in terms]
+        rows = [
+            self.base.term_rows[self.base.word_index[t]] if t in self.base.word_index else -1 for t in terms
+        ]
         new = [term for term, row in zip(terms, rows, strict=True) if row < 0]
         encoded = self.encoder.encode_queries([question, *new])
         fresh = iter(encoded[1:])
@@ -151,7 +163,9 @@ class Pipeline:
             return vectors
         moved = vectors.astype(np.float64) - self.base.mean_term_vector
         norms = np.linalg.norm(moved, axis=1, keepdims=True)
-        placed: FloatMatrix = np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0).astype(np.float32)
+        placed: FloatMatrix = np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0).astype(
+            np.float32
+        )
         return placed
 
     def _trace(self, run: "_Run", rows: IndexVector, similarity: FloatVector) -> Trace:
@@ -162,11 +176,13 @@ class Pipeline:
         warnings = []
         if not run.keywords:
             warnings.append(
-                "The question holds only function words or symbols, so no keyword is set aside and B is the whole document."
+                "The question holds only function words or symbols, so no keyword is set aside and B is the whole "
+                "document."
             )
         if not candidates:
             warnings.append(
-                f"No {search.unit} reaches the similarity threshold theta = {search.theta:g}; lower it to see candidates."
+                f"No {search.unit} reaches the similarity threshold theta = {search.theta:g}; lower it to see "
+                "candidates."
             )
         end = time.perf_counter()
         return Trace(
@@ -208,7 +224,9 @@ class Pipeline:
         nearest_cosines, matches = nearest_query_keyword(vectors, run.keyword_vectors)
         blocks = vectors.reshape(n, k, self.encoder.dim)
         gram = (blocks @ blocks.transpose(0, 2, 1)).astype(np.float32)
-        tokens, repeats = _occurrences(table.counts[rows], [base.word_index.get(term, -1) for term in query_terms])
+        tokens, repeats = _occurrences(
+            table.counts[rows], [base.word_index.get(term, -1) for term in query_terms]
+        )
         first_with: dict[bytes, str] = {}
         candidates = []
         for i, row in enumerate(rows):

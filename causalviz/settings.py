@@ -14,6 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 """The checkout: assets/ and sample_kb/ lie beside the package."""
 
 
+_PORTS = range(1, 65536)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """Where things live and how the web app is served. Each field names its environment variable."""
@@ -35,8 +38,10 @@ class Settings:
             ParameterError: CAUSALVIZ_PORT is not a port number.
         """
         port = environment.get("CAUSALVIZ_PORT", "7860")
-        if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ParameterError(f"CAUSALVIZ_PORT is '{port}', but a port is a number from 1 to 65535; set one or unset it.")
+        if not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
+            raise ParameterError(
+                f"CAUSALVIZ_PORT is '{port}', but a port is a number from 1 to 65535; set one or unset it."
+            )
         home = environment.get("CAUSALVIZ_HOME")
         return cls(
             home=Path(home) if home else Path(platformdirs.user_data_dir("causalviz", appauthor=False)),

@@ -28,7 +28,9 @@ class WordEncoder:
     def encode_queries(self, texts: Sequence[str]) -> FloatMatrix:
         """Encode questions and keywords."""
         self.texts.extend(texts)
-        return np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, self.dim), np.float32)
+        return (
+            np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, self.dim), np.float32)
+        )
 
     def encode_documents(self, texts: Sequence[str]) -> FloatMatrix:
         """Encode passages, as questions."""
@@ -36,7 +38,9 @@ class WordEncoder:
 
     def _vector(self, text: str) -> FloatMatrix:
         words = regex.findall(r"\p{Han}|[^\W_]+", text.lower())
-        total = np.sum([word_vector(word, self.dim) for word in words], axis=0) if words else np.zeros(self.dim)
+        total = (
+            np.sum([word_vector(word, self.dim) for word in words], axis=0) if words else np.zeros(self.dim)
+        )
         norm = np.linalg.norm(total)
         unit: FloatMatrix = (total / norm if norm > 0 else total).astype(np.float32)
         return unit

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
-from oracle import Vector, World, WorldDocument, dot
+from oracle import Vector, World, WorldDocument, absorption, dot
 
 from causalviz.partition import nearest_query_keyword
 from causalviz.records import Candidate, EmptyB, Keyword, Method, Mode, RankSettings, Trace
@@ -72,6 +72,11 @@ def worlds(draw: st.DrawFn, *, min_documents: int = 0, max_documents: int = 8) -
             WorldDocument(id=f"d{i}", vector=draw(directions), weights=draw(weights)) for i in range(count)
         ),
     )
+
+
+def clear_of_cosines(world: World, tau: float) -> bool:
+    """Whether no keyword's cosine is so near tau that rounding decides; equality has tests of its own."""
+    return all(abs(absorption(world, term) - tau) > 1e-6 for term in world.terms)
 
 
 def trace_of(world: World, settings: RankSettings | None = None) -> Trace:

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.candidates import nearest
 from causalviz.errors import ParameterError
+from causalviz.records import FloatMatrix
 
 
-def unit_rows(seed: int, n: int) -> np.ndarray:
+def unit_rows(seed: int, n: int) -> FloatMatrix:
     vectors = np.random.default_rng(seed).normal(size=(n, 8))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    units: FloatMatrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return units
 
 
 @given(st.integers(0, 10_000), st.integers(1, 120), st.integers(1, 130), st.floats(-1, 1))
@@ -22,7 +24,9 @@ def test_the_best_rows_are_those_a_full_sort_finds(seed: int, n: int, top_k: int
     query = unit_rows(seed + 1, 1)[0]
     rows, similarity = nearest(FaissIndex(vectors), vectors, query, top_k, theta)
     exact = (vectors.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
-    expected = [i for i in sorted(range(n), key=lambda i: (-exact[i], i))[:top_k] if exact[i] >= np.float32(theta)]
+    expected = [
+        i for i in sorted(range(n), key=lambda i: (-exact[i], i))[:top_k] if exact[i] >= np.float32(theta)
+    ]
     assert rows.tolist() == expected
     assert similarity.tolist() == exact[expected].tolist()
 
@@ -39,7 +43,10 @@ def test_equality_with_theta_stays() -> None:
     assert rows.tolist() == [0]
 
 
-@pytest.mark.parametrize(("top_k", "theta", "found"), [(0, 0.0, "top-k is 0"), (5, 1.5, "theta is 1.5"), (5, float("nan"), "theta")])
+@pytest.mark.parametrize(
+    ("top_k", "theta", "found"),
+    [(0, 0.0, "top-k is 0"), (5, 1.5, "theta is 1.5"), (5, float("nan"), "theta")],
+)
 def test_limits_that_make_no_sense_are_refused(top_k: int, theta: float, found: str) -> None:
     vectors = unit_rows(0, 3)
     with pytest.raises(ParameterError, match=found):

@@ -78,11 +78,16 @@ def test_rank_gives_both_orders_of_a_folder(folder: Path, capsys: pytest.Capture
     assert by_id["stuffed.txt"]["empty_b"]
     assert by_id["stuffed.txt"]["causal"] is by_id["stuffed.txt"]["hybrid"] is None
     assert by_id["stuffed.txt"]["rank"] == 3
-    assert {(a["term"], a["match"]) for a in by_id["stuffed.txt"]["A"]} >= {("colbert", "colbert"), ("late", "late")}
+    assert {(a["term"], a["match"]) for a in by_id["stuffed.txt"]["A"]} >= {
+        ("colbert", "colbert"),
+        ("late", "late"),
+    }
     assert by_id["sub/bread.md"]["title"] == "Bread"
     for document in found["documents"]:
         if not document["empty_b"]:
-            assert sum(b["contribution"] for b in document["B"]) == pytest.approx(document["causal"], abs=1e-9)
+            assert sum(b["contribution"] for b in document["B"]) == pytest.approx(
+                document["causal"], abs=1e-9
+            )
 
 
 def test_rank_reads_an_indexed_knowledge_base_and_writes_a_trace(
@@ -90,7 +95,9 @@ def test_rank_reads_an_indexed_knowledge_base_and_writes_a_trace(
 ) -> None:
     kb, file = str(tmp_path / "a.kb"), tmp_path / "trace.json"
     run_json(capsys, "index", str(folder), "--kb", kb)
-    found = run_json(capsys, "rank", "late interaction", "--kb", kb, "--method", "causal", "--trace", str(file))
+    found = run_json(
+        capsys, "rank", "late interaction", "--kb", kb, "--method", "causal", "--trace", str(file)
+    )
     trace = loads(file.read_text(encoding="utf-8"))
     assert {c.id for c in trace.candidates} == {d["id"] for d in found["documents"]}
     assert (trace.knowledge_base, trace.documents) == ("a", 3)
@@ -138,7 +145,10 @@ def test_a_named_error_is_one_line_and_exit_code_1(
     assert found in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["rank"], ["rank", "x"], ["index", "x"], ["fly"], ["rank", "x", "--kb", "y", "--tau", "high"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["rank"], ["rank", "x"], ["index", "x"], ["fly"], ["rank", "x", "--kb", "y", "--tau", "high"]],
+)
 def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         cli.main(arguments)
@@ -154,7 +164,9 @@ def test_every_command_has_help_and_json(capsys: pytest.CaptureFixture[str]) -> 
         assert "--json" in capsys.readouterr().out
 
 
-def test_diagnose_prints_the_table_of_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diagnose_prints_the_table_of_the_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path))
     first_two = (ROOT / "sample_kb" / "themes.jsonl").read_text(encoding="utf-8").splitlines()[1:3]
     themes = tmp_path / "two.jsonl"

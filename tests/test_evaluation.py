@@ -34,9 +34,16 @@ def test_a_diagnosis_ranks_target_and_stuffed_by_every_method(tmp_path: Path) ->
     themes = read_themes(write(tmp_path / "t.jsonl", THEME))
     pipeline, _ = make_pipeline(tmp_path, {d.id: d.text for d in themes[0].documents})
     settings = RankSettings(tau=0.9)
-    found = diagnose(themes, lambda t: pipeline.ask_among(t.query, ["a", "b", "c"], SearchSettings(), settings), settings)
+    found = diagnose(
+        themes, lambda t: pipeline.ask_among(t.query, ["a", "b", "c"], SearchSettings(), settings), settings
+    )
     # b is nothing but the question, so similarity puts it first; it has no B, so every other method puts it last
-    assert found.themes[0].stuffed_ranks == {"similarity": (1,), "exact": (3,), "semantic": (3,), "hybrid": (3,)}
+    assert found.themes[0].stuffed_ranks == {
+        "similarity": (1,),
+        "exact": (3,),
+        "semantic": (3,),
+        "hybrid": (3,),
+    }
     assert found.mean_target_rank["similarity"] == 2
     assert found.mean_stuffed_rank["hybrid"] == 3
 
@@ -45,7 +52,9 @@ def test_a_theme_without_stuffed_documents_has_no_stuffed_mean(tmp_path: Path) -
     themes = read_themes(write(tmp_path / "t.jsonl", {**THEME, "documents": THEME["documents"][::2]}))
     pipeline, _ = make_pipeline(tmp_path, {d.id: d.text for d in themes[0].documents})
     settings = RankSettings(tau=0.9)
-    found = diagnose(themes, lambda t: pipeline.ask_among(t.query, ["a", "c"], SearchSettings(), settings), settings)
+    found = diagnose(
+        themes, lambda t: pipeline.ask_among(t.query, ["a", "c"], SearchSettings(), settings), settings
+    )
     assert found.mean_stuffed_rank["similarity"] is None
 
 

@@ -55,7 +55,8 @@ def test_a_single_character_counts_only_where_there_is_no_longer_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [("ＡＢＣ１２３ 型号", "ABC123 型号"), ("ＰＰＲ－９０８７", "PPR-9087"), ("ColBERT", "COLBERT")]
+    ("first", "second"),
+    [("ＡＢＣ１２３ 型号", "ABC123 型号"), ("ＰＰＲ－９０８７", "PPR-9087"), ("ColBERT", "COLBERT")],
 )
 def test_width_and_case_do_not_matter(first: str, second: str) -> None:
     assert terms(first) == terms(second)

@@ -40,7 +40,7 @@ def ranks(trace: Trace, settings: RankSettings = SETTINGS) -> dict[str, int]:
 def test_a_stuffed_copy_leads_by_similarity_and_falls_when_re_ranked(tmp_path: Path) -> None:
     pipeline, _ = make_pipeline(tmp_path, TEXTS)
     trace = pipeline.ask("late interaction", SearchSettings(theta=-1.0), SETTINGS)
-    assert [c.id for c in trace.candidates][0] == "copy.txt"
+    assert trace.candidates[0].id == "copy.txt"
     # the copy holds nothing but the question's words
     assert ranks(trace)["copy.txt"] == 3
     assert trace.candidates[0].repeats == trace.candidates[0].tokens == 8
@@ -53,7 +53,9 @@ def test_every_number_of_a_trace_is_a_product_of_encoder_vectors(tmp_path: Path)
     asked = encoder.encode_queries([k.term for k in trace.query_keywords])
     for candidate in trace.candidates:
         vectors = encoder.encode_queries(candidate.terms)
-        assert candidate.similarity == pytest.approx(cosine(q, encoder.encode_documents([TEXTS[candidate.id]])[0]), abs=1e-6)
+        assert candidate.similarity == pytest.approx(
+            cosine(q, encoder.encode_documents([TEXTS[candidate.id]])[0]), abs=1e-6
+        )
         assert candidate.relevance == pytest.approx(vectors @ q, abs=1e-6)
         assert candidate.gram == pytest.approx(vectors @ vectors.T, abs=1e-6)
         assert candidate.cosines == pytest.approx((vectors @ asked.T).max(axis=1), abs=1e-6)
@@ -151,7 +153,9 @@ def test_a_chunk_is_ranked_by_the_same_code(tmp_path: Path) -> None:
 
 def test_a_given_candidate_set_is_ranked_whatever_its_similarity(tmp_path: Path) -> None:
     pipeline, _ = make_pipeline(tmp_path, TEXTS)
-    trace = pipeline.ask_among("late", ["recipe.txt", "copy.txt"], SearchSettings(top_k=1, theta=1.0), SETTINGS)
+    trace = pipeline.ask_among(
+        "late", ["recipe.txt", "copy.txt"], SearchSettings(top_k=1, theta=1.0), SETTINGS
+    )
     assert {c.id for c in trace.candidates} == {"recipe.txt", "copy.txt"}
     with pytest.raises(ParameterError, match=r"no document 'nobody\.txt'"):
         pipeline.ask_among("late", ["nobody.txt"], SearchSettings(), SETTINGS)

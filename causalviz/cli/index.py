@@ -56,13 +56,19 @@ def _print(path: str, result: IndexResult) -> None:
         ]
         for report in result.files
     ]
-    count = {status: sum(r.status == status for r in result.files) for status in ("indexed", "unchanged", "refused")}
-    notes = [
-        "",
-        f"{count['indexed']} indexed, {count['unchanged']} unchanged, {count['refused']} refused, "
-        f"{len(result.removed)} removed in {result.seconds:.1f} s ({result.encoder_seconds:.1f} s in the encoder).",
-    ]
+    count = {
+        status: sum(r.status == status for r in result.files)
+        for status in ("indexed", "unchanged", "refused")
+    }
+    counted = ", ".join(f"{n} {status}" for status, n in count.items())
+    time = f"{result.seconds:.1f} s ({result.encoder_seconds:.1f} s in the encoder)"
+    notes = ["", f"{counted}, {len(result.removed)} removed in {time}."]
     columns = {
-        "file": "left", "status": "left", "characters": "right", "chunks": "right", "encoding": "left", "remarks": "left"
+        "file": "left",
+        "status": "left",
+        "characters": "right",
+        "chunks": "right",
+        "encoding": "left",
+        "remarks": "left",
     }
     print_table(f"Knowledge base {path}", columns, rows, notes)

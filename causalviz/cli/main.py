@@ -29,33 +29,63 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser; its names and defaults are a stable interface."""
-    root = argparse.ArgumentParser(prog="causalviz", description="See, question and tune why a retriever ranks what it ranks.")
+    root = argparse.ArgumentParser(
+        prog="causalviz", description="See, question and tune why a retriever ranks what it ranks."
+    )
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     index = commands.add_parser("index", help="read a folder of documents into a knowledge base")
     index.add_argument("folder", type=Path, metavar="FOLDER")
-    index.add_argument("--kb", type=Path, required=True, metavar="OUT", help="the knowledge base file to make or update")
+    index.add_argument(
+        "--kb", type=Path, required=True, metavar="OUT", help="the knowledge base file to make or update"
+    )
     _common(index)
 
     rank = commands.add_parser("rank", help="rank documents for a question, by similarity and re-ranked")
     rank.add_argument("query", metavar="QUERY")
-    rank.add_argument("--kb", type=Path, required=True, metavar="FOLDER_OR_KB", help="a folder of documents or a knowledge base")
-    rank.add_argument("--top-k", type=int, default=20, help="candidates kept by similarity (default %(default)s)")
-    rank.add_argument("--theta", type=float, default=0.0, help="least similarity of a candidate (default %(default)s)")
-    rank.add_argument("--unit", choices=get_args(Unit), default="document", help="what is ranked (default %(default)s)")
-    rank.add_argument("--method", choices=get_args(Method), default="hybrid", help="what orders the result (default %(default)s)")
-    rank.add_argument("--mode", choices=get_args(Mode), default="semantic", help="how keywords are absorbed (default %(default)s)")
+    rank.add_argument(
+        "--kb",
+        type=Path,
+        required=True,
+        metavar="FOLDER_OR_KB",
+        help="a folder of documents or a knowledge base",
+    )
+    rank.add_argument(
+        "--top-k", type=int, default=20, help="candidates kept by similarity (default %(default)s)"
+    )
+    rank.add_argument(
+        "--theta", type=float, default=0.0, help="least similarity of a candidate (default %(default)s)"
+    )
+    rank.add_argument(
+        "--unit", choices=get_args(Unit), default="document", help="what is ranked (default %(default)s)"
+    )
+    rank.add_argument(
+        "--method",
+        choices=get_args(Method),
+        default="hybrid",
+        help="what orders the result (default %(default)s)",
+    )
+    rank.add_argument(
+        "--mode",
+        choices=get_args(Mode),
+        default="semantic",
+        help="how keywords are absorbed (default %(default)s)",
+    )
     rank.add_argument("--trace", type=Path, metavar="FILE", help="also write the full trace as JSON")
     _ranking(rank)
     _common(rank)
 
     diagnose = commands.add_parser("diagnose", help="the paper's Table 2 on a themes file")
-    diagnose.add_argument("themes", type=Path, nargs="?", metavar="THEMES.jsonl", help="default: the sample's themes")
+    diagnose.add_argument(
+        "themes", type=Path, nargs="?", metavar="THEMES.jsonl", help="default: the sample's themes"
+    )
     _ranking(diagnose)
     _common(diagnose)
 
     serve = commands.add_parser("serve", help="start the web app")
-    serve.add_argument("--kb", type=Path, action="append", default=[], metavar="KB", help="offer this knowledge base too")
+    serve.add_argument(
+        "--kb", type=Path, action="append", default=[], metavar="KB", help="offer this knowledge base too"
+    )
     serve.add_argument("--host", help="address to bind (default 127.0.0.1)")
     serve.add_argument("--port", type=int, help="port (default 7860)")
     _common(serve)
@@ -69,8 +99,12 @@ def _common(command: argparse.ArgumentParser) -> None:
 
 def _ranking(command: argparse.ArgumentParser) -> None:
     command.add_argument("--tau", type=float, help="absorption threshold, a cosine (default: the encoder's)")
-    command.add_argument("--alpha", type=float, default=0.5, help="weight of similarity in the hybrid (default %(default)s)")
-    command.add_argument("--empty-b", choices=get_args(EmptyB), default="last", help="documents of query keywords only")
+    command.add_argument(
+        "--alpha", type=float, default=0.5, help="weight of similarity in the hybrid (default %(default)s)"
+    )
+    command.add_argument(
+        "--empty-b", choices=get_args(EmptyB), default="last", help="documents of query keywords only"
+    )
     command.add_argument(
         "--centred",
         action=argparse.BooleanOptionalAction,

@@ -23,7 +23,9 @@ def run(options: argparse.Namespace) -> None:
     settings = Settings.of()
     encoder = make_encoder(options.encoder or settings.encoder)
     chosen = rank_settings(options, encoder.default_tau(centred=options.centred))
-    search = SearchSettings(top_k=options.top_k, theta=options.theta, unit=options.unit, centred=options.centred)
+    search = SearchSettings(
+        top_k=options.top_k, theta=options.theta, unit=options.unit, centred=options.centred
+    )
     with progress_bar() as progress:
         pipeline = pipeline_for(options.kb, encoder, settings, progress)
     trace = pipeline.ask(options.query, search, chosen)
@@ -56,7 +58,9 @@ def write_trace(path: Path, trace: Trace) -> None:
     try:
         path.write_text(json.dumps(to_json(trace), ensure_ascii=False, allow_nan=False), encoding="utf-8")
     except OSError as error:
-        raise TraceError(f"the trace '{path}' cannot be written ({error.strerror}); choose another place.") from error
+        raise TraceError(
+            f"the trace '{path}' cannot be written ({error.strerror}); choose another place."
+        ) from error
 
 
 def ranking_to_json(trace: Trace, ranking: Ranking) -> JsonObject:
@@ -136,14 +140,22 @@ def _print(trace: Trace, ranking: Ranking) -> None:
         )
     settings = trace.settings
     columns = {
-        "rank": "right", "moved": "left", "s_sim": "right", "s_c": "right", "score": "right",
-        "title": "left", "shared with the question (A)": "left", "the rest (B)": "left",
+        "rank": "right",
+        "moved": "left",
+        "s_sim": "right",
+        "s_c": "right",
+        "score": "right",
+        "title": "left",
+        "shared with the question (A)": "left",
+        "the rest (B)": "left",
     }
+    how = f"tau {settings.tau:g} ({settings.mode}), alpha {settings.alpha:g}, encoder {trace.encoder}"
+    if trace.centred:
+        how += ", centred"
+    found = f"{len(trace.candidates)} of {trace.documents} {trace.unit}s, ordered by {settings.method}"
     notes = [
         "",
-        f"{len(trace.candidates)} of {trace.documents} {trace.unit}s, ordered by {settings.method}: tau {settings.tau:g} "
-        f"({settings.mode}), alpha {settings.alpha:g}, encoder {trace.encoder}{', centred' if trace.centred else ''}; "
-        f"{trace.seconds['total'] * 1000:.0f} ms.",
+        f"{found}: {how}; {trace.seconds['total'] * 1000:.0f} ms.",
         f"Question keywords: {' '.join(k.term for k in trace.query_keywords) or 'none'}",
         *trace.warnings,
     ]

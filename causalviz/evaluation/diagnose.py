@@ -11,7 +11,7 @@ from causalviz.score import ScoreTable
 
 
 def methods(settings: RankSettings) -> dict[str, RankSettings]:
-    """Return the columns of Table 2 that need no reranker; each keeps tau, alpha and the empty-B rule of ``settings``."""
+    """Return the columns of Table 2 that need no reranker; all share tau, alpha and the empty-B rule."""
     return {
         "similarity": replace(settings, method="similarity"),
         "exact": replace(settings, method="causal", mode="exact"),
@@ -70,5 +70,7 @@ def _theme_result(theme: Theme, trace: Trace, settings: RankSettings) -> ThemeRe
     return ThemeResult(
         theme=theme,
         target_rank={name: rank[theme.target] for name, rank in ranks.items()},
-        stuffed_ranks={name: tuple(sorted(rank[id_] for id_ in theme.stuffed)) for name, rank in ranks.items()},
+        stuffed_ranks={
+            name: tuple(sorted(rank[id_] for id_ in theme.stuffed)) for name, rank in ranks.items()
+        },
     )

@@ -22,7 +22,10 @@ def _woven(query: str, terms: Sequence[str], text: str, draw: random.Random) -> 
     return f"{query} {' '.join(pieces)}"
 
 
-STYLES: dict[str, Callable[[str, Sequence[str], str, random.Random], str]] = {"list": _listed, "woven": _woven}
+STYLES: dict[str, Callable[[str, Sequence[str], str, random.Random], str]] = {
+    "list": _listed,
+    "woven": _woven,
+}
 """Each takes the query, its keywords, an off-topic text and a source of randomness."""
 
 

@@ -43,14 +43,18 @@ def read_themes(path: Path) -> tuple[Theme, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ThemesError(f"the themes file '{path}' cannot be read ({error}); give a UTF-8 file, one theme a line.") from error
+        raise ThemesError(
+            f"the themes file '{path}' cannot be read ({error}); give a UTF-8 file, one theme a line."
+        ) from error
     themes = tuple(_themes(path, lines))
     if not themes:
         raise ThemesError(f"the themes file '{path}' holds no theme; write one JSON object a line.")
     ids = [document.id for theme in themes for document in theme.documents]
     twice = sorted({id_ for id_ in ids if ids.count(id_) > 1})
     if twice:
-        raise ThemesError(f"the themes file '{path}' uses the document id '{twice[0]}' twice; every id must be its own.")
+        raise ThemesError(
+            f"the themes file '{path}' uses the document id '{twice[0]}' twice; every id must be its own."
+        )
     return themes
 
 
@@ -72,10 +76,16 @@ def _theme(entry: dict[str, Any]) -> Theme:
     for document in entry["documents"]:
         if document["role"] not in get_args(Role):
             raise ValueError(f"role '{document['role']}' is none of {', '.join(get_args(Role))}")
-        documents.append(Document(id=document["id"], title=document["title"], text=document["text"], reader="record"))
+        documents.append(
+            Document(id=document["id"], title=document["title"], text=document["text"], reader="record")
+        )
         roles.append(document["role"])
     if roles.count("target") != 1:
         raise ValueError(f"{roles.count('target')} targets")
     return Theme(
-        id=entry["id"], lang=entry["lang"], query=entry["query"], documents=tuple(documents), roles=tuple(roles)
+        id=entry["id"],
+        lang=entry["lang"],
+        query=entry["query"],
+        documents=tuple(documents),
+        roles=tuple(roles),
     )

@@ -50,12 +50,12 @@ class UnitTable:
     def from_parts(cls, parts: dict[str, bytes], prefix: str, vocabulary: int, dim: int) -> Self:
         """Read what to_parts wrote."""
 
-        def array(name: str, kind: type[np.generic]) -> NDArray[np.generic]:
-            return np.frombuffer(parts[f"{prefix}.{name}"], kind)
+        def integers(name: str) -> NDArray[np.int32]:
+            return np.frombuffer(parts[f"{prefix}.{name}"], np.int32)
 
         ids = tuple(json.loads(parts[f"{prefix}.ids"]))
         counts = csr_matrix(
-            (array("occurrences", np.int32), array("indices", np.int32), array("indptr", np.int32)),
+            (integers("occurrences"), integers("indices"), integers("indptr")),
             shape=(len(ids), vocabulary),
         )
         return cls(
@@ -63,8 +63,10 @@ class UnitTable:
             titles=tuple(json.loads(parts[f"{prefix}.titles"])),
             vectors=np.frombuffer(parts[f"{prefix}.vectors"], np.float32).reshape(len(ids), dim),
             counts=counts,
-            keyword_terms=np.frombuffer(parts[f"{prefix}.keyword_terms"], np.int32).reshape(-1, DOCUMENT_KEYWORDS),
-            keyword_weights=np.frombuffer(parts[f"{prefix}.keyword_weights"], np.float32).reshape(-1, DOCUMENT_KEYWORDS),
+            keyword_terms=integers("keyword_terms").reshape(-1, DOCUMENT_KEYWORDS),
+            keyword_weights=np.frombuffer(parts[f"{prefix}.keyword_weights"], np.float32).reshape(
+                -1, DOCUMENT_KEYWORDS
+            ),
         )
 
 

@@ -28,7 +28,10 @@ class Entry(Protocol):
     """One thing to index."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Its id in the knowledge base."""
+        ...
+
     @property
     def size(self) -> int:
         """Bytes, for the progress estimate."""
@@ -95,7 +98,7 @@ class RecordEntry:
         """Return title and text."""
         return f"{self.record.title}\0{self.record.text}".encode("utf-8", "surrogatepass")
 
-    def document(self, content: bytes) -> Document:
+    def document(self, content: bytes) -> Document:  # noqa: ARG002 - the record holds it already
         """Return the record as it is; one without text is refused like an empty file."""
         if not self.record.text.strip():
             raise UnreadableFileError("the record holds no text; give it some, or leave it out.")
@@ -158,14 +161,17 @@ class _Stopwatch:
         return vectors
 
 
-def update(path: Path, source: Source, encoder: Encoder, tokenizer: Tokenizer, progress: Progress) -> IndexResult:
+def update(
+    path: Path, source: Source, encoder: Encoder, tokenizer: Tokenizer, progress: Progress
+) -> IndexResult:
     """Make the knowledge base at ``path`` hold exactly the readable entries of ``source``.
 
     Entries whose content is unchanged are not read again. Each batch is stored as it is finished: a run that is
     killed continues where it stopped.
 
     Raises:
-        KnowledgeBaseError: the file at ``path`` belongs to another encoder or version, is no knowledge base, or is in use.
+        KnowledgeBaseError: the file at ``path`` belongs to another encoder or version, is no knowledge base, or is
+            in use.
     """
     start = time.perf_counter()
     watch = _Stopwatch(encoder)
@@ -179,9 +185,14 @@ def update(path: Path, source: Source, encoder: Encoder, tokenizer: Tokenizer, p
                     store.remove(id_)
         if store.read_snapshot() is None:
             take_snapshot(store, watch.encode_queries, encoder.dim, progress)
-        reports = _with_stored_sizes(store, reports)
+        stored = store.reports()
     return IndexResult(
-        files=tuple(reports[entry.id] for entry in source),
+        files=tuple(
+            replace(stored[entry.id], status=reports[entry.id].status)
+            if entry.id in stored
+            else reports[entry.id]
+            for entry in source
+        ),
         removed=tuple(removed),
         seconds=time.perf_counter() - start,
         encoder_seconds=watch.seconds,
@@ -259,7 +270,9 @@ def _encode_and_store(store: Store, pending: _Pending, encoder: _Stopwatch, toke
         for document, sha256, chunks in pending.items:
             tokens = tokenizer.tokens(document.text)
             encoded = [
-                EncodedChunk(chunk=c, vector=vectors[document.text[c.start : c.end]], counts=counts_within(tokens, c))
+                EncodedChunk(
+                    chunk=c, vector=vectors[document.text[c.start : c.end]], counts=counts_within(tokens, c)
+                )
                 for c in chunks
             ]
             vector = mean_of_chunks(np.stack([c.vector for c in encoded]))
@@ -289,20 +302,3 @@ def mean_of_chunks(vectors: FloatMatrix) -> FloatVector:
     norm = float(np.linalg.norm(mean))
     unit: FloatVector = (mean / norm if norm > 0 else mean).astype(np.float32)
     return unit
-
-
-def _with_stored_sizes(store: Store, reports: dict[str, FileReport]) -> dict[str, FileReport]:
-    documents, chunks = store.documents(), store.chunk_counts()
-    return {
-        id_: replace(
-            report,
-            reader=documents[id_].reader,
-            encoding=documents[id_].encoding,
-            characters=len(documents[id_].text),
-            chunks=chunks[id_],
-            warnings=documents[id_].warnings,
-        )
-        if id_ in documents
-        else report
-        for id_, report in reports.items()
-    }

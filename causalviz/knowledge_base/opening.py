@@ -9,7 +9,9 @@ from causalviz.knowledge_base.store import Store, named_errors
 from causalviz.protocols import Encoder, Progress
 
 
-def open_knowledge_base(path: Path, encoder: Encoder, progress: Progress, name: str | None = None) -> KnowledgeBase:
+def open_knowledge_base(
+    path: Path, encoder: Encoder, progress: Progress, name: str | None = None
+) -> KnowledgeBase:
     """Load a knowledge base; one whose last indexing was interrupted opens with the files that were finished.
 
     Args:
@@ -19,7 +21,7 @@ def open_knowledge_base(path: Path, encoder: Encoder, progress: Progress, name: 
         name: Shown to people; default: the file's name without its suffix.
 
     Raises:
-        KnowledgeBaseError: the file is missing, damaged, of another version or of another encoder, or holds no document.
+        KnowledgeBaseError: the file is missing, damaged, in use, or of another version or encoder.
     """
     with named_errors(path), Store.open(path) as store:
         if store.encoder != encoder.name:

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from causalviz.errors import KnowledgeBaseError
-from causalviz.records import Chunk, Document, FloatMatrix, FloatVector
+from causalviz.records import Chunk, Document, FileReport, FloatMatrix, FloatVector
 
 FORMAT = "causalviz-knowledge-base"
 VERSION = 1
@@ -84,7 +84,9 @@ class Store:
                 db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
             building.replace(path)
         except OSError as error:
-            raise KnowledgeBaseError(f"'{path}' cannot be written ({error}); choose another place for it.") from error
+            raise KnowledgeBaseError(
+                f"'{path}' cannot be written ({error}); choose another place for it."
+            ) from error
         return cls(path, _connect(path))
 
     @classmethod
@@ -96,7 +98,8 @@ class Store:
         """
         if not path.is_file():
             raise KnowledgeBaseError(
-                f"there is no knowledge base at '{path}'; make one with `python -m causalviz index FOLDER --kb '{path}'`."
+                f"there is no knowledge base at '{path}'; make one with "
+                f"`python -m causalviz index FOLDER --kb '{path}'`."
             )
         db = _connect(path)
         try:
@@ -148,7 +151,9 @@ class Store:
         """Content hash and reason of every file that was refused, by id."""
         return {id_: (sha256, reason) for id_, sha256, reason in self._db.execute("SELECT * FROM refused")}
 
-    def add_document(self, document: Document, sha256: str, vector: FloatVector, counts: Mapping[str, int]) -> None:
+    def add_document(
+        self, document: Document, sha256: str, vector: FloatVector, counts: Mapping[str, int]
+    ) -> None:
         """Insert or replace one document, without its chunks; call inside changing()."""
         self.remove(document.id)
         self._db.execute(
@@ -171,7 +176,14 @@ class Store:
         self._db.executemany(
             "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (document, n, c.chunk.start, c.chunk.end, c.vector.tobytes(), json.dumps(c.counts, ensure_ascii=False))
+                (
+                    document,
+                    n,
+                    c.chunk.start,
+                    c.chunk.end,
+                    c.vector.tobytes(),
+                    json.dumps(c.counts, ensure_ascii=False),
+                )
                 for n, c in enumerate(chunks, start=1)
             ],
         )
@@ -186,32 +198,56 @@ class Store:
         self._db.execute("DELETE FROM documents WHERE id = ?", (id_,))
         self._db.execute("DELETE FROM refused WHERE id = ?", (id_,))
 
-    def documents(self, ids: Iterable[str] | None = None) -> dict[str, Document]:
-        """Documents by id, all or some; unknown ids are left out."""
-        query = "SELECT id, title, text, reader, encoding, warnings FROM documents"
-        if ids is None:
-            rows = self._db.execute(query)
-        else:
-            rows = self._db.execute(f"{query} WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
+    def documents(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Documents by id; unknown ids are left out."""
+        rows = self._db.execute(
+            "SELECT id, title, text, reader, encoding, warnings FROM documents "
+            "WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
         return {
             row[0]: Document(
-                id=row[0], title=row[1], text=row[2], reader=row[3], encoding=row[4], warnings=tuple(json.loads(row[5]))
+                id=row[0],
+                title=row[1],
+                text=row[2],
+                reader=row[3],
+                encoding=row[4],
+                warnings=tuple(json.loads(row[5])),
             )
             for row in rows
         }
 
-    def chunk_counts(self) -> dict[str, int]:
-        """How many chunks each document has, by id."""
-        return dict(self._db.execute("SELECT document, COUNT(*) FROM chunks GROUP BY document"))
+    def reports(self) -> dict[str, FileReport]:
+        """Describe every document, without its text; each is called unchanged."""
+        rows = self._db.execute(
+            "SELECT id, reader, encoding, length(text), warnings, "
+            "(SELECT COUNT(*) FROM chunks WHERE document = id) FROM documents"
+        )
+        return {
+            row[0]: FileReport(
+                file=row[0],
+                status="unchanged",
+                reader=row[1],
+                encoding=row[2],
+                characters=row[3],
+                warnings=tuple(json.loads(row[4])),
+                chunks=row[5],
+            )
+            for row in rows
+        }
 
     def chunk_ranges(self, document: str) -> dict[int, Chunk]:
         """Chunks of a document by number, from 1."""
-        rows = self._db.execute('SELECT number, start, "end" FROM chunks WHERE document = ? ORDER BY number', (document,))
+        rows = self._db.execute(
+            'SELECT number, start, "end" FROM chunks WHERE document = ? ORDER BY number', (document,)
+        )
         return {number: Chunk(start=start, end=end) for number, start, end in rows}
 
     def document_units(self) -> Iterator[StoredUnit]:
         """All documents in id order."""
-        for row in self._db.execute("SELECT id, title, length(text), vector, counts FROM documents ORDER BY id"):
+        for row in self._db.execute(
+            "SELECT id, title, length(text), vector, counts FROM documents ORDER BY id"
+        ):
             yield _unit(*row)
 
     def chunk_units(self) -> Iterator[StoredUnit]:
@@ -237,7 +273,8 @@ class Store:
         """Vectors of stored terms, (len(terms), dim), in the order asked."""
         rows = dict(
             self._db.execute(
-                "SELECT term, vector FROM terms WHERE term IN (SELECT value FROM json_each(?))", (json.dumps(terms),)
+                "SELECT term, vector FROM terms WHERE term IN (SELECT value FROM json_each(?))",
+                (json.dumps(terms),),
             )
         )
         joined = b"".join(rows[term] for term in terms)
@@ -271,10 +308,16 @@ def named_errors(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             what = "is in use by another run; wait for it to end, then try again."
-        elif code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
+        elif code in {
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_FULL,
+            sqlite3.SQLITE_IOERR,
+        }:
             what = f"cannot be written ({error}); choose another place for it, or make room."
         else:
-            what = f"is not a knowledge base of CausalViz, or a damaged one ({error}); index the documents into another file."
+            what = f"is not a knowledge base of CausalViz, or a damaged one ({error}); "
+            what += "index the documents into another file."
         raise KnowledgeBaseError(f"'{path}' {what}") from error
 
 

@@ -1,0 +1,249 @@
+/* The control strip: threshold, hybrid weight, method, and the two rules.
+ *
+ * controls(change) -> {element, load(trace), choose(trace, index), update(state)}. `change(patch, dragging)` is called
+ * with the part of the state a person turned.
+ */
+/* global CausalVizRerank */
+(function (ns) {
+  "use strict";
+  const { h, s, setText, setStyle, setAttr, toggle, plain, percent } = ns.dom;
+
+  const STEP = 0.001;
+  const BINS = 90;
+  const HEIGHT = 22;
+
+  let mounted = 0;
+
+  function select(name, label, hint, options, onChange) {
+    const id = `cv-${name}-${mounted}`;
+    const field = h(
+      "select.cv-select", { id, title: hint },
+      ...options.map(([value, text]) => h("option", { value }, text)),
+    );
+    field.addEventListener("change", () => onChange(field.value));
+    return { field, element: h("div.cv-field", null, h("label.cv-label", { for: id }, label), field) };
+  }
+
+  /** Counts per bin as a filled outline; the root keeps single keywords visible beside a crowd. */
+  function outline(cosines, start) {
+    const bins = new Float64Array(BINS);
+    for (const cosine of cosines) {
+      const at = Math.floor(((cosine - start) / (1 - start)) * BINS);
+      bins[Math.min(BINS - 1, Math.max(0, at))]++;
+    }
+    const most = Math.sqrt(Math.max(1, ...bins));
+    let path = `M0 ${HEIGHT}`;
+    bins.forEach((number, at) => {
+      const y = (HEIGHT * (1 - Math.sqrt(number) / most)).toFixed(2);
+      path += `V${y}H${at + 1}`;
+    });
+    return `${path}V${HEIGHT}Z`;
+  }
+
+  function density(className) {
+    const path = s("path", null);
+    const box = { viewBox: `0 0 ${BINS} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" };
+    return { path, element: s(`svg.cv-density.${className}`, box, path) };
+  }
+
+  function thresholdControl(change) {
+    const id = `cv-tau-${mounted}`;
+    const slider = h("input.cv-range.cv-range-tau", { type: "range", id, step: STEP, max: 1 });
+    const typed = h("input.cv-number", {
+      type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", "aria-label": "Absorption threshold, typed",
+      title: "Any cosine between -1 and 1; press Enter. Arrow up and down change it by 0.001",
+    });
+    const reset = h("button.cv-reset", { type: "button" });
+    const words = h("span.cv-words", {
+      title: "How often two unrelated keywords of this knowledge base would count as the same at this threshold",
+    });
+    const message = h("p.cv-message", { role: "alert", id: `cv-tau-message-${mounted}` });
+    const rest = density("cv-density-b");
+    const absorbed = density("cv-density-a");
+    const ticks = h("div.cv-ticks", { "aria-hidden": "true" });
+    const mark = h("div.cv-default-mark", { "aria-hidden": "true" });
+    const low = h("span.cv-end");
+    const caption = h("span.cv-caption");
+    typed.setAttribute("aria-describedby", message.id);
+    const element = h(
+      "div.cv-tau", null,
+      h(
+        "div.cv-control-head", null,
+        h("label.cv-label", {
+          for: id,
+          title: "A document keyword whose cosine to one of the question’s keywords reaches this value is set aside (A); the rest (B) makes the causal score",
+        }, "Absorption threshold", h("span.cv-symbol", null, " τ")),
+        typed, words, reset,
+      ),
+      slider,
+      h("div.cv-strip", null, rest.element, absorbed.element, ticks, mark),
+      h("div.cv-ends", null, low, caption, h("span.cv-end", null, "1.00")),
+      message,
+    );
+
+    let start = 0;
+    let standard = 0;
+    let tau = 0;
+    let pairs = [];
+    const place = (value) => Math.min(100, Math.max(0, (100 * (value - start)) / (1 - start)));
+    const say = (text) => {
+      setText(message, text);
+      typed.setAttribute("aria-invalid", text ? "true" : "false");
+      toggle(element, "cv-wrong", Boolean(text));
+    };
+    const commit = () => {
+      const read = ns.model.readTau(typed.value, tau);
+      if (read.error) return say(read.error);
+      say("");
+      return change({ tau: read.value }, false);
+    };
+    slider.addEventListener("input", () => {
+      say("");
+      change({ tau: Number(slider.value) }, true);
+    });
+    slider.addEventListener("change", () => change({}, false));
+    typed.addEventListener("change", commit);
+    typed.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") commit();
+      if (event.key === "Escape") {
+        say("");
+        typed.value = plain(tau);
+      }
+      if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+      event.preventDefault();
+      const value = Math.min(1, Math.max(-1, tau + (event.key === "ArrowUp" ? STEP : -STEP)));
+      say("");
+      change({ tau: Number(value.toFixed(6)) }, false);
+      typed.value = plain(Number(value.toFixed(6)));
+    });
+    reset.addEventListener("click", () => {
+      say("");
+      change({ tau: standard }, false);
+    });
+
+    function load(trace) {
+      const { cosines, exact } = ns.model.cosinesOf(trace);
+      start = ns.model.spanStart(trace, cosines);
+      standard = trace.settings.tau;
+      pairs = trace.random_pairs;
+      slider.min = String(start);
+      slider.step = String(STEP);
+      const shape = outline(cosines, start);
+      rest.path.setAttribute("d", shape);
+      absorbed.path.setAttribute("d", shape);
+      mark.style.left = `${place(standard)}%`;
+      setText(low, start.toFixed(2));
+      const all = cosines.length + exact;
+      setText(
+        caption,
+        `where the candidates’ keywords lie${exact ? ` · ${exact} of ${all} are exact, always absorbed` : ""}`,
+      );
+      setText(reset, `default ${plain(standard)}`);
+      reset.setAttribute("aria-label", `Reset the absorption threshold to its default, ${plain(standard)}`);
+      say("");
+    }
+
+    function choose(trace, index) {
+      const found = index < 0 ? [] : trace.candidates[index].keywords;
+      ticks.replaceChildren(
+        ...found
+          .filter((keyword) => !keyword.exact && keyword.cosine !== null)
+          .map((keyword) => {
+            const tick = h("span.cv-tick");
+            tick.style.left = `${place(keyword.cosine)}%`;
+            return tick;
+          }),
+      );
+    }
+
+    function update(state) {
+      const exactOnly = state.mode === "exact";
+      tau = state.tau;
+      const at = place(tau);
+      const text = plain(tau);
+      if (slider.cvTau !== tau) {
+        slider.cvTau = tau;
+        if (Number(slider.value) !== tau) slider.value = String(tau);
+      }
+      if (typed.cvTau !== tau || !typed.parentNode.parentNode.classList.contains("cv-wrong")) {
+        if (typed.value !== text && !(document.activeElement === typed && typed.cvTau === tau)) typed.value = text;
+      }
+      typed.cvTau = tau;
+      setAttr(slider, "aria-valuetext", `${text}, ${share(state)}`);
+      setStyle(element, "--cv-at", `${at.toFixed(2)}%`);
+      toggle(element, "cv-unused", exactOnly);
+      toggle(reset, "cv-hidden", Math.abs(tau - standard) < 5e-7);
+      setText(words, share(state));
+    }
+
+    function share(state) {
+      if (state.mode === "exact") return "not used with exact words only";
+      const below = state.tau < start ? "left of the slider’s range; " : "";
+      if (!pairs.length) return `${below}no random keyword pairs to compare with`;
+      return `${below}absorbs ${percent(CausalVizRerank.absorbedShare(pairs, state.tau))} of random keyword pairs`;
+    }
+
+    return { element, slider, load, choose, update };
+  }
+
+  function weightControl(change) {
+    const id = `cv-alpha-${mounted}`;
+    const slider = h("input.cv-range.cv-range-alpha", { type: "range", id, min: 0, max: 1, step: 0.01 });
+    const value = h("output.cv-value", { for: id });
+    const note = h("span.cv-words");
+    const element = h(
+      "div.cv-alpha", null,
+      h(
+        "div.cv-control-head", null,
+        h("label.cv-label", {
+          for: id, title: "The hybrid score is α × similarity + (1 − α) × causal score, each stretched to 0..1 over the candidates",
+        }, "Hybrid weight", h("span.cv-symbol", null, " α")),
+        value, note,
+      ),
+      slider,
+      h("div.cv-ends", null, h("span.cv-end", null, "only the causal score"), h("span.cv-end", null, "only similarity")),
+    );
+    slider.addEventListener("input", () => change({ alpha: Number(slider.value) }, true));
+    slider.addEventListener("change", () => change({}, false));
+    function update(state) {
+      if (slider.cvAlpha !== state.alpha) {
+        slider.cvAlpha = state.alpha;
+        if (Number(slider.value) !== state.alpha) slider.value = String(state.alpha);
+      }
+      setStyle(element, "--cv-at", `${(100 * state.alpha).toFixed(2)}%`);
+      setText(value, plain(state.alpha));
+      toggle(element, "cv-unused", state.method !== "hybrid");
+      setText(note, state.method === "hybrid" ? "" : "for the hybrid only");
+    }
+    return { element, slider, update };
+  }
+
+  ns.controls = function controls(change) {
+    mounted++;
+    const tau = thresholdControl(change);
+    const alpha = weightControl(change);
+    const method = select("method", "Rank by", "Which score orders the right-hand column", [
+      ["hybrid", "hybrid of both"], ["causal", "causal score"], ["similarity", "similarity"],
+    ], (value) => change({ method: value }, false));
+    const mode = select("mode", "Set aside", "Which document keywords count as shared with the question", [
+      ["semantic", "similar words"], ["exact", "exact words only"],
+    ], (value) => change({ mode: value }, false));
+    const emptyB = select("empty", "If nothing is left", "Where a document goes whose every keyword is shared with the question", [
+      ["last", "rank it last"], ["fallback", "keep its similarity"],
+    ], (value) => change({ emptyB: value }, false));
+    const fields = { method: method.field, mode: mode.field, emptyB: emptyB.field };
+    return {
+      element: h(
+        "div.cv-controls", { role: "group", "aria-label": "Settings of the re-ranking" },
+        tau.element, alpha.element, h("div.cv-selects", null, method.element, mode.element, emptyB.element),
+      ),
+      load: tau.load,
+      choose: tau.choose,
+      update(state) {
+        tau.update(state);
+        alpha.update(state);
+        for (const [name, field] of Object.entries(fields)) if (field.value !== state[name]) field.value = state[name];
+      },
+    };
+  };
+})((globalThis.CausalVizView = globalThis.CausalVizView || {}));

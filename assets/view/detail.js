@@ -1,0 +1,256 @@
+/* The chosen document: why it stands where it stands, its keywords in A and B, and the arithmetic.
+ *
+ * detail() -> {element, choose(frame, index), update(frame, index)}. Rows are built per document, then only updated.
+ */
+/* global CausalVizRerank */
+(function (ns) {
+  "use strict";
+  const { h, setText, setAttr, setStyle, toggle, fixed, plain, signed, percent, shorten, isolate, foreign } = ns.dom;
+
+  const TERM_SHOWN = 80;
+
+  function head() {
+    const title = h("h3.cv-doc-title", { dir: "auto", lang: "" });
+    const id = h("span.cv-doc-id", { dir: "auto" });
+    const path = h("p.cv-doc-path");
+    const remarks = h("ul.cv-remarks");
+    const why = h("p.cv-why");
+    let told = "";
+
+    function choose(frame, i) {
+      const { trace } = frame;
+      const candidate = trace.candidates[i];
+      const name = ns.model.titleOf(candidate);
+      setText(title, shorten(name, 400));
+      setAttr(title, "title", isolate(shorten(name, 2000)));
+      setText(id, shorten(candidate.id, 160));
+      toggle(id, "cv-hidden", candidate.id === name);
+      told = "";
+    }
+
+    function remarksOf(frame, i) {
+      const candidate = frame.trace.candidates[i];
+      const { stuffed, words } = ns.model.repetition(candidate);
+      const twin = ns.model.twinOf(frame.trace, candidate);
+      const list = [[stuffed ? "warn" : "", stuffed ? `⚠ ${words}` : words]];
+      const empty = ns.model.emptiness(frame, i);
+      if (empty) list.push(["warn", `⚠ ${empty}`]);
+      if (twin !== null) list.push(["", `same text as ${isolate(shorten(twin, 120))}`]);
+      return list;
+    }
+
+    function update(frame, i) {
+      const { ranking } = frame;
+      const move = ranking.similarityRank[i] - ranking.rank[i];
+      setText(path, `rank ${ranking.similarityRank[i]} by similarity → rank ${ranking.rank[i]} re-ranked${move ? ` (${move > 0 ? "▲" : "▼"}${Math.abs(move)})` : ""}`);
+      const list = remarksOf(frame, i);
+      const parts = ns.why.parts(frame, i);
+      const text = `${JSON.stringify(list)}${JSON.stringify(parts)}`;
+      if (text === told) return;
+      told = text;
+      remarks.replaceChildren(...list.map(([kind, words]) => h(kind ? `li.cv-remark-${kind}` : "li", null, words)));
+      why.replaceChildren(
+        ...parts.map((part) =>
+          part.term === undefined ? part.text : foreign(`span.cv-term.cv-term-${part.set.toLowerCase()}`, shorten(part.term, TERM_SHOWN))),
+      );
+    }
+
+    return { element: h("div.cv-doc-head", null, h("span.cv-section", null, "chosen document"), title, id, path, remarks, why), choose, update };
+  }
+
+  /** One keyword's row; it moves between A and B as a whole. */
+  function keywordRow(keyword, total, heaviest) {
+    const share = keyword.weight / total;
+    const term = foreign("span.cv-kw-term", shorten(keyword.term, TERM_SHOWN), { title: isolate(shorten(keyword.term, 500)) });
+    const weight = h("span.cv-bar.cv-bar-weight", null, h("span.cv-bar-fill"));
+    weight.firstChild.style.width = `${((100 * keyword.weight) / heaviest).toFixed(2)}%`;
+    const shareText = h("span.cv-num", null, percent(share));
+    const bar = h("span.cv-bar-fill");
+    const axis = h("span.cv-bar.cv-bar-signed", { "aria-hidden": "true" }, bar);
+    const value = h("span.cv-num");
+    const near = h("span.cv-near");
+    if (keyword.match === null) near.append("no question keyword");
+    else {
+      near.append(foreign("span.cv-near-term", shorten(keyword.match, TERM_SHOWN)), h("span.cv-num", null, keyword.exact ? "exact match" : `${fixed(keyword.cosine, 3)}`));
+      near.title = keyword.exact
+        ? "It is itself one of the question’s keywords: absorbed at any threshold"
+        : `Nearest of the question’s keywords: ${isolate(shorten(keyword.match, 200))}, cosine ${fixed(keyword.cosine)}`;
+    }
+    const contribution = h("span.cv-contribution", null, axis, value);
+    const element = h("li.cv-kw", null, term, h("span.cv-share", { title: "Share of the document’s total keyword weight" }, weight, shareText), contribution, near);
+    return { element, near, bar, axis, value, contribution, share, inA: null };
+  }
+
+  function keywordSet(letter, heading) {
+    const note = h("span.cv-set-note");
+    const list = h("ul.cv-kws");
+    const none = h("p.cv-set-none");
+    const columns = h(
+      "div.cv-kw-head", { "aria-hidden": "true" },
+      h("span", null, "keyword"), h("span", null, "share of weight"),
+      letter === "B" ? h("span", null, "adds to the score") : null, h("span", null, letter === "A" ? "absorbed by" : "closest to"),
+    );
+    const element = h(
+      `div.cv-set.cv-set-${letter.toLowerCase()}`, { role: "group", "aria-label": `${heading} (${letter})` },
+      h("div.cv-set-head", null, h("h4.cv-set-title", null, heading, h("span.cv-set-letter", null, letter)), note), columns, list, none,
+    );
+    return { element, note, list, none, columns };
+  }
+
+  function keywords() {
+    const a = keywordSet("A", "shared with the question");
+    const b = keywordSet("B", "the rest");
+    const sum = h("p.cv-sum");
+    b.element.append(sum);
+    let rows = [];
+
+    function choose(frame, i) {
+      const { total } = ns.model.shares(frame, i);
+      const { keywords: given } = frame.trace.candidates[i];
+      const heaviest = given.reduce((most, keyword) => Math.max(most, keyword.weight), 0);
+      rows = given.map((keyword) => keywordRow(keyword, total, heaviest));
+      a.list.replaceChildren();
+      b.list.replaceChildren();
+    }
+
+    /** Walk both lists in step with the rows, by weight; only a row that crosses is moved in the page. */
+    function place(element, cursors, side) {
+      const other = side === "a" ? "b" : "a";
+      if (cursors[other] === element) cursors[other] = element.nextElementSibling;
+      if (cursors[side] === element) cursors[side] = element.nextElementSibling;
+      else (side === "a" ? a : b).list.insertBefore(element, cursors[side]);
+    }
+
+    function update(frame, i) {
+      const { table, ranking, state } = frame;
+      const parts = CausalVizRerank.contributions(table, ranking, i);
+      const split = ns.model.shares(frame, i);
+      let most = 0;
+      let least = 0;
+      for (const part of parts) {
+        most = Math.max(most, part);
+        least = Math.min(least, part);
+      }
+      const width = most - least || 1;
+      const cursors = { a: a.list.firstElementChild, b: b.list.firstElementChild };
+      rows.forEach((row, j) => {
+        const inA = ranking.inA[i * table.k + j] === 1;
+        place(row.element, cursors, inA ? "a" : "b");
+        if (row.inA !== inA) {
+          row.inA = inA;
+          toggle(row.contribution, "cv-hidden", inA);
+        }
+        if (inA) return;
+        setText(row.value, signed(parts[j]));
+        setStyle(row.bar, "left", `${((100 * (Math.min(0, parts[j]) - least)) / width).toFixed(2)}%`);
+        setStyle(row.bar, "width", `${((100 * Math.abs(parts[j])) / width).toFixed(2)}%`);
+        setStyle(row.axis, "--cv-zero", `${((-100 * least) / width).toFixed(2)}%`);
+        toggle(row.bar, "cv-negative", parts[j] < 0);
+      });
+      setText(a.note, split.countA ? `${percent(split.a)} of its keyword weight, set aside` : "");
+      setText(b.note, split.countB ? `${percent(split.b)} of its keyword weight, makes the causal score` : "no causal score");
+      setText(a.none, split.countA ? "" : state.mode === "exact"
+        ? "Nothing: it holds none of the question’s own keywords." : "Nothing: no keyword is that close to one of the question’s.");
+      setText(b.none, split.countB ? "" : rows.length
+        ? "Nothing: every keyword it has is shared with the question." : "Nothing: no keyword could be drawn from its text.");
+      toggle(a.columns, "cv-hidden", !split.countA);
+      toggle(b.columns, "cv-hidden", !split.countB);
+      setText(sum, split.countB ? `sum of what they add = causal score ${fixed(scoreOf(frame, i))}` : "");
+    }
+
+    return { element: h("div.cv-sets", null, a.element, b.element), choose, update };
+  }
+
+  /** The causal score itself; none where B is empty, whatever stands in for it in the ranking. */
+  const scoreOf = (frame, i) => (frame.ranking.emptyB[i] ? NaN : frame.ranking.causal[i]);
+
+  function arithmetic() {
+    const rows = ["similarity", "causal"].map((name) => {
+      const cells = ["raw", "range", "normalised", "weight", "weighted"].map((cell) => h(`td.cv-num.cv-cell-${cell}`));
+      const label = name === "similarity" ? "similarity" : "causal score";
+      const symbol = name === "similarity" ? "s_sim" : "s_c";
+      return { cells, name, element: h("tr", null, h("th", { scope: "row" }, label, h("span.cv-symbol", null, ` ${symbol}`)), ...cells) };
+    });
+    const total = h("td.cv-num.cv-cell-final");
+    const totalLabel = h("th", { scope: "row", colspan: 5 });
+    const notes = h("ul.cv-notes");
+    const range = h("th", { scope: "col" });
+    const table = h(
+      "table.cv-table", null,
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, h("span.cv-sr", null, "score")), h("th", { scope: "col" }, "raw"), range,
+        h("th", { scope: "col" }, "stretched"), h("th", { scope: "col" }, "× weight"), h("th", { scope: "col" }, "= part"))),
+      h("tbody", null, ...rows.map((row) => row.element)),
+      h("tfoot", null, h("tr", null, totalLabel, total)),
+    );
+    let told = null;
+
+    function update(frame, i) {
+      const { ranking: r, state } = frame;
+      const hybrid = state.method === "hybrid";
+      const values = {
+        similarity: [frame.table.similarity[i], r.ranges.similarity, r.normalisedSimilarity[i], state.alpha],
+        causal: [r.causal[i], r.ranges.causal, r.normalisedCausal[i], 1 - state.alpha],
+      };
+      const notesNow = [];
+      for (const { cells, name } of rows) {
+        const [raw, [low, high], stretched, weight] = values[name];
+        setText(cells[0], fixed(raw, 4, "none"));
+        setText(cells[1], `${fixed(low)} … ${fixed(high)}`);
+        setText(cells[2], hybrid ? fixed(stretched, 4, "none") : "–");
+        setText(cells[3], hybrid ? `× ${plain(weight)}` : "–");
+        setText(cells[4], hybrid ? fixed(weight * stretched, 4, "none") : "–");
+        const label = name === "similarity" ? "similarities" : "causal scores";
+        if (hybrid && high === low && frame.table.n > 1) notesNow.push(`All ${label} are equal, so they count as 0.`);
+        else if (hybrid && high > low && high - low < ns.model.NARROW_RANGE) {
+          notesNow.push(`All ${label} lie within ${gap(high - low)}: stretching that gap to the full 0..1 makes small differences look large.`);
+        }
+      }
+      if (r.emptyB[i]) {
+        notesNow.push(state.emptyB === "fallback"
+          ? "It has no keyword of its own, so its similarity stands in for the causal score."
+          : "It has no keyword of its own, so there is no causal score: it goes last.");
+      }
+      setText(range, `lowest … highest of ${frame.table.n}`);
+      setText(totalLabel, { hybrid: "final = sum of both parts", causal: "final = causal score", similarity: "final = similarity" }[state.method]);
+      setText(total, fixed(r.final[i], 4, "none, last"));
+      const key = notesNow.join("\n");
+      if (key !== told) {
+        told = key;
+        notes.replaceChildren(...notesNow.map((note) => h("li", null, note)));
+      }
+    }
+
+    const formula = h(
+      "details.cv-formula", null, h("summary", null, "The formula"),
+      h("p", null, "A = keywords whose cosine to one of the question’s keywords is at least τ (and those that are the same word); B = the other keywords"),
+      h("p.cv-math", null, "v_B = Σ λ(t) E(t) / Σ λ(t), summed over B       s_c = cos(E(q), v_B)"),
+      h("p.cv-math", null, "final = α n(s_sim) + (1 − α) n(s_c)       n(x) = (x − lowest) / (highest − lowest)"),
+      h("p", null, "E is the encoder, λ a keyword’s weight (how often it occurs here, less if it occurs in many documents). A keyword adds λ(t) E(q)·E(t) / |Σ λ E| to the causal score."),
+    );
+    return { element: h("div.cv-arithmetic", null, h("h4.cv-set-title", null, "the arithmetic"), h("div.cv-table-box", null, table), notes, formula), update };
+  }
+
+  /** A small gap with two significant digits, never as 0. */
+  function gap(value) {
+    return value >= 0.001 ? value.toFixed(4) : value.toPrecision(2);
+  }
+
+  ns.detail = function detail() {
+    const top = head();
+    const sets = keywords();
+    const sums = arithmetic();
+    return {
+      element: h("section.cv-detail", { "aria-label": "Chosen document" }, top.element, sets.element, sums.element),
+      anchors: { keywords: sets.element, arithmetic: sums.element, why: top.element },
+      choose(frame, i) {
+        top.choose(frame, i);
+        sets.choose(frame, i);
+      },
+      update(frame, i) {
+        top.update(frame, i);
+        sets.update(frame, i);
+        sums.update(frame, i);
+      },
+    };
+  };
+})((globalThis.CausalVizView = globalThis.CausalVizView || {}));

@@ -1,0 +1,138 @@
+/* What the view shows, as plain numbers: settings, the slider's span, and one frame per drag step.
+ *
+ * All scores come from CausalVizRerank; nothing is recomputed here. No DOM.
+ */
+/* global CausalVizRerank */
+(function (ns) {
+  "use strict";
+
+  /** From this share of query keywords among the content words on, the repetition count carries a warning mark. */
+  const STUFFED_SHARE = 0.25;
+  /** A column spread over less than this is stretched so much by min-max that the page says so. */
+  const NARROW_RANGE = 0.02;
+  /** The slider starts at this quantile of the random pairs, or lower if a candidate's keyword lies lower. */
+  const SPAN_QUANTILE = 0.5;
+  const METHODS = ["hybrid", "causal", "similarity"];
+  const MODES = ["semantic", "exact"];
+  const EMPTY_B = ["last", "fallback"];
+
+  function settingsOf(trace) {
+    const { tau, alpha, method, mode, empty_b: emptyB } = trace.settings;
+    return { tau, alpha, method, mode, emptyB };
+  }
+
+  /** Keep the valid part of a proposed state; the rest stays as it was. */
+  function merge(state, proposed) {
+    const next = { ...state };
+    const within = (value, low, high) => Number.isFinite(value) && value >= low && value <= high;
+    if (within(proposed.tau, -1, 1)) next.tau = proposed.tau;
+    if (within(proposed.alpha, 0, 1)) next.alpha = proposed.alpha;
+    if (METHODS.includes(proposed.method)) next.method = proposed.method;
+    if (MODES.includes(proposed.mode)) next.mode = proposed.mode;
+    if (EMPTY_B.includes(proposed.emptyB)) next.emptyB = proposed.emptyB;
+    if (typeof proposed.chosen === "string") next.chosen = proposed.chosen;
+    return next;
+  }
+
+  /** Read a threshold as typed: a number, or the sentence that says what is wrong with it. */
+  function readTau(text, current) {
+    const value = Number(text.trim().replace(",", ".").replace("−", "-"));
+    const kept = `Still using ${ns.dom.plain(current)}.`;
+    if (!text.trim() || Number.isNaN(value)) {
+      return { error: `“${ns.dom.shorten(text.trim(), 20)}” is not a number between -1 and 1. ${kept}` };
+    }
+    if (value < -1 || value > 1) {
+      return { error: `${ns.dom.shorten(text.trim(), 20)} is out of range: a cosine lies between -1 and 1. ${kept}` };
+    }
+    return { value };
+  }
+
+  /** Every candidate keyword's cosine to its nearest query keyword; exact matches are absorbed at any threshold. */
+  function cosinesOf(trace) {
+    const cosines = [];
+    let exact = 0;
+    for (const candidate of trace.candidates) {
+      for (const keyword of candidate.keywords) {
+        if (keyword.exact) exact++;
+        else if (keyword.cosine !== null) cosines.push(keyword.cosine);
+      }
+    }
+    return { cosines, exact };
+  }
+
+  /** The lower end of the threshold slider; its upper end is 1. */
+  function spanStart(trace, cosines) {
+    const pairs = trace.random_pairs;
+    const low = [trace.settings.tau, ...cosines];
+    if (pairs.length) low.push(pairs[Math.floor(SPAN_QUANTILE * (pairs.length - 1))]);
+    const least = low.reduce((a, b) => Math.min(a, b), 1);
+    return Math.max(-1, Math.floor(Math.min(least, 0.99) * 100) / 100);
+  }
+
+  /** Rank under a state, with what the cards need beyond it. */
+  function frame(trace, table, state) {
+    const ranking = CausalVizRerank.rerank(table, state);
+    const { order, final } = ranking;
+    const tied = new Uint8Array(table.n);
+    for (let at = 1; at < order.length; at++) {
+      if (final[order[at]] === final[order[at - 1]]) tied[order[at]] = tied[order[at - 1]] = 1;
+    }
+    return { trace, table, state, ranking, tied };
+  }
+
+  /** Total weight and the part of it that lies in A, for candidate i. */
+  function shares(view, i) {
+    const { table, ranking } = view;
+    let total = 0;
+    let inA = 0;
+    let countA = 0;
+    for (let j = 0; j < table.size[i]; j++) {
+      const at = i * table.k + j;
+      total += table.weights[at];
+      if (ranking.inA[at]) {
+        inA += table.weights[at];
+        countA++;
+      }
+    }
+    return { total, a: total ? inA / total : 0, b: total ? 1 - inA / total : 0, countA, countB: table.size[i] - countA };
+  }
+
+  /** How much of a document is the question's own keywords. */
+  function repetition(candidate) {
+    const { percent } = ns.dom;
+    const { repeats, tokens } = candidate;
+    const share = tokens > 0 ? Math.min(1, repeats / tokens) : 0;
+    const words = repeats
+      ? `repeats the question’s words ×${repeats}${tokens > 0 ? `, ${percent(share)} of its content words` : ""}`
+      : "does not repeat the question’s words";
+    return { share, stuffed: repeats > 0 && share >= STUFFED_SHARE, words };
+  }
+
+  /** The empty-B sentence of a candidate, or null while it has a keyword of its own. */
+  function emptiness(view, i) {
+    if (!view.ranking.emptyB[i]) return null;
+    return view.table.size[i] ? "nothing but query keywords" : "no keywords at all";
+  }
+
+  function titleOf(candidate) {
+    return candidate.title.trim() || candidate.id;
+  }
+
+  /** The earlier candidate with the very same text, by title (by id if both are titled alike), or null. */
+  function twinOf(trace, candidate) {
+    if (candidate.duplicate_of === null || candidate.duplicate_of === undefined) return null;
+    const twin = trace.candidates.find((other) => other.id === candidate.duplicate_of);
+    return twin && titleOf(twin) !== titleOf(candidate) ? titleOf(twin) : candidate.duplicate_of;
+  }
+
+  /** What is chosen before anyone chooses: the best-placed document that moved up, else the first. */
+  function firstChoice(ranking) {
+    const riser = ranking.order.find((i) => ranking.rank[i] < ranking.similarityRank[i]);
+    return riser === undefined ? ranking.order[0] : riser;
+  }
+
+  ns.model = {
+    STUFFED_SHARE, NARROW_RANGE, settingsOf, merge, readTau, cosinesOf, spanStart, frame, shares, repetition, emptiness,
+    titleOf, twinOf, firstChoice,
+  };
+})((globalThis.CausalVizView = globalThis.CausalVizView || {}));

@@ -1,0 +1,1 @@
+"""Timings and measurements; `make bench` runs the timings."""

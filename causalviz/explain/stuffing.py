@@ -1,0 +1,165 @@
+"""Is this document stuffed with the question's keywords? The evidence, each against its own reference."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from causalviz.explain.states import check_index
+from causalviz.partition import absorbed
+from causalviz.records import BoolArray, Candidate, RankSettings, Trace
+from causalviz.score import Float64Array
+
+EXPECTED_BEYOND = 0.5
+"""A density is suspicious when fewer documents than this are expected to reach it by nature."""
+QUARTILE = 0.25
+"""The scale of natural densities is read at this quantile: stuffed documents lie above it."""
+FEWEST = 4
+"""Fewer reference values than this tell nothing."""
+FENCE = 1.5
+"""Tukey's fence: this many interquartile ranges above the upper quartile."""
+
+Kind = Literal["density", "absorbed", "duplicate"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """One measure of stuffing and what it is compared with."""
+
+    kind: Kind
+    """density: the question's keywords per content word of the text. absorbed: share of keyword weight in A.
+    duplicate: whether (1 or 0) an earlier candidate has the very same text."""
+    value: float
+    quantile: float | None
+    """Share of the reference that lies below the value; None where there is no reference."""
+    limit: float | None
+    """The value from which on (for a density: above which) the flag is raised, from the reference; None where it
+    tells nothing."""
+    flagged: bool
+    sentence: str
+
+
+def stuffing_evidence(
+    trace: Trace, settings: RankSettings, index: int, densities: Float64Array | None = None
+) -> tuple[Evidence, Evidence, Evidence]:
+    """Return the evidence on density, absorption and duplicates for one document.
+
+    Args:
+        trace: The question.
+        settings: tau and mode decide A.
+        index: The document's place in baseline order.
+        densities: (documents,) the density of the question's keywords in every document of the knowledge base, each
+            the occurrences of any of them divided by its content words. None: that of the candidates stands in,
+            which are fewer and closer to the question.
+
+    Raises:
+        ParameterError: there is no such candidate.
+    """
+    check_index(trace, index)
+    candidate = trace.candidates[index]
+    if densities is None:
+        densities = np.array([density(one) for one in trace.candidates])
+    return (
+        _repetition(candidate, densities),
+        _absorption(trace, settings, index),
+        _duplicate(candidate),
+    )
+
+
+def density(candidate: Candidate) -> float:
+    """Occurrences of the question's keywords per content word of the text; 0 for a text without any."""
+    return candidate.repeats / candidate.tokens if candidate.tokens else 0.0
+
+
+def density_limit(densities: Float64Array) -> float | None:
+    """Return the density that documents reach only when keywords were put there.
+
+    The densities of documents that use any of the question's words fall off roughly exponentially. The scale of that
+    fall is read at the lower quartile, which stuffed documents do not move unless most are stuffed; the limit is
+    where n exp(-limit / scale) = EXPECTED_BEYOND, n being the number of those documents.
+
+    Returns:
+        None where fewer than FEWEST documents use any of the words.
+    """
+    used = densities[densities > 0]
+    if len(used) < FEWEST:
+        return None
+    scale = float(np.quantile(used, QUARTILE)) / -math.log(1 - QUARTILE)
+    return scale * math.log(len(used) / EXPECTED_BEYOND)
+
+
+def share_in_a(candidate: Candidate, in_a: BoolArray) -> float:
+    """Return the share of a document's keyword weight that lies in A; 0 for a document without keywords."""
+    weights = candidate.weights.astype(np.float64)
+    return float(weights[in_a].sum() / weights.sum()) if weights.size else 0.0
+
+
+def _repetition(candidate: Candidate, densities: Float64Array) -> Evidence:
+    value, limit = density(candidate), density_limit(densities)
+    flagged = limit is not None and value > limit
+    if not candidate.repeats:
+        sentence = "Does not repeat the question's words."
+    else:
+        times = "once" if candidate.repeats == 1 else f"{candidate.repeats} times"
+        sentence = f"Uses the question's words {times}, {_percent(value)} of its content words"
+        if limit is None:
+            sentence += "; too few documents use them at all to say what is usual."
+        else:
+            sentence += f"; documents of this kind rarely exceed {_percent(limit)}."
+    return Evidence(
+        kind="density",
+        value=value,
+        quantile=_quantile(densities, value),
+        limit=limit,
+        flagged=flagged,
+        sentence=sentence,
+    )
+
+
+def _absorption(trace: Trace, settings: RankSettings, index: int) -> Evidence:
+    shares = np.array(
+        [
+            share_in_a(one, absorbed(one.cosines, one.exact, settings.tau, settings.mode))
+            for one in trace.candidates
+        ]
+    )
+    value = float(shares[index])
+    limit = None
+    if len(shares) >= FEWEST:
+        lower, upper = np.quantile(shares, [0.25, 0.75]).tolist()
+        limit = min(1.0, upper + FENCE * (upper - lower))
+    flagged = value > 0 and value >= (1.0 if limit is None else limit) and value > float(np.median(shares))
+    sentence = f"{_percent(value)} of its keyword weight is shared with the question"
+    if value == 1.0:
+        sentence += ": nothing but query keywords"
+    elif limit is not None and flagged:
+        sentence += f", more than the other candidates' usual {_percent(float(np.median(shares)))}"
+    return Evidence(
+        kind="absorbed",
+        value=value,
+        quantile=_quantile(shares, value),
+        limit=limit,
+        flagged=flagged,
+        sentence=sentence + ".",
+    )
+
+
+def _duplicate(candidate: Candidate) -> Evidence:
+    double = candidate.duplicate_of
+    return Evidence(
+        kind="duplicate",
+        value=0.0 if double is None else 1.0,
+        quantile=None,
+        limit=1.0,
+        flagged=double is not None,
+        sentence="No earlier candidate has the same text." if double is None else f"Same text as {double}.",
+    )
+
+
+def _quantile(reference: Float64Array, value: float) -> float | None:
+    return float((reference < value).mean()) if reference.size else None
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"

@@ -1,0 +1,209 @@
+"""One sentence on why a document stands where it stands; assets/view/why.js says the same in the page.
+
+It relies on one fact: candidate j can only fall behind i although it is at least as similar if i's causal score is
+strictly higher (or j was put last for lack of keywords). So "closer than what is left of those it passed" holds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from causalviz.explain.why_facts import Facts, facts
+from causalviz.rank import Ranking
+from causalviz.records import RankSettings, Trace
+
+NAMED = 3
+"""Keywords named in a list before it trails off."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A piece of the sentence: plain text, or a keyword and the set it is in."""
+
+    text: str
+    set: Literal["A", "B"] | None = None
+
+
+def why_sentence(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) -> str:
+    """Say in plain words why a document stands where it stands.
+
+    Args:
+        trace: What was ranked.
+        ranking: ``rank.rerank`` of it under ``settings``.
+        settings: Likewise.
+        index: The document's place in baseline order.
+
+    Raises:
+        ParameterError: there is no such candidate.
+    """
+    return "".join(part.text for part in why_parts(trace, ranking, settings, index))
+
+
+def why_parts(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) -> tuple[Part, ...]:
+    """As ``why_sentence``, in parts, so that keywords can be coloured."""
+    f = facts(trace, ranking, settings, index)
+    if f.candidates == 1:
+        return (_text("The only candidate: there is no other document to rank it against."),)
+    told = [_text(_lead(f)), *_body(f)]
+    if f.ties:
+        told.append(
+            _text(
+                f" Its final score equals that of {_some(f.ties)}; equal scores keep the order by similarity."
+            )
+        )
+    return tuple(told)
+
+
+def _text(text: str) -> Part:
+    return Part(text=text)
+
+
+def _documents(n: int) -> str:
+    return "the document" if n == 1 else f"the {n} documents"
+
+
+def _some(n: int) -> str:
+    return "1 document" if n == 1 else f"{n} documents"
+
+
+def _terms(keywords: Sequence[str], side: Literal["A", "B"]) -> list[Part]:
+    parts: list[Part] = []
+    for keyword in keywords[:NAMED]:
+        if parts:
+            parts.append(_text(", "))
+        parts.append(Part(text=keyword, set=side))
+    if len(keywords) > NAMED:
+        parts.append(_text(", …"))
+    return parts
+
+
+def _lead(f: Facts) -> str:
+    if f.before > f.now:
+        return f"Moved up {f.before - f.now}"
+    if f.before < f.now:
+        return f"Moved down {f.now - f.before}"
+    return f"Stays at rank {f.now}"
+
+
+def _body(f: Facts) -> list[Part]:
+    if f.settings.method == "similarity":
+        return [_text(": ranked by similarity alone, the keywords play no part.")]
+    if f.empty:
+        return _without_rest(f)
+    if f.settings.method == "hybrid" and f.settings.alpha == 1:
+        return [_text(_only_similarity(f))]
+    told = _moved_up(f) if f.before > f.now else _moved_down(f) if f.before < f.now else _stayed(f)
+    if f.against and f.pulling:
+        told += [_text(" Pulling the other way: "), *_terms(f.against, "B"), _text(".")]
+    return told
+
+
+def _subject(f: Facts) -> list[Part]:
+    """What was set aside and what is left: the subject of most sentences."""
+    left = [*_terms(f.left, "B"), _text(")")]
+    if not f.shared:
+        none = (
+            "it holds none of the question’s own keywords"
+            if f.settings.mode == "exact"
+            else "it shares no keyword with the question"
+        )
+        return [_text(f"{none}, so nothing was set aside; what it says ("), *left]
+    return [
+        _text("the words it shares with the question ("),
+        *_terms(f.shared, "A"),
+        _text(") were set aside, and what is left ("),
+        *left,
+    ]
+
+
+def _compared(f: Facts, whom: str, *, better: bool) -> str:
+    """How what is left compares with the documents it changed places with."""
+    if f.filled_in:
+        return f" has a {'higher' if better else 'lower'} causal score than {whom}"
+    theirs = f"what is left of {whom}"
+    if f.vanished:
+        return f" cancels out (causal score 0), {'still more' if better else 'less'} than {theirs}"
+    if better and not f.pulling:
+        return f" does not point towards the question, yet {theirs} points further away"
+    return f" is {'closer' if better else 'less close'} to the question than {theirs}"
+
+
+def _drifted(f: Facts, word: str, whom: str, reason: str, rest: str) -> list[Part]:
+    """It rose or fell although its causal rank is on the other side of its similarity rank."""
+    own = f"Its own is no {word} placed (causal rank {f.causal_rank}, similarity rank {f.before})"
+    return [
+        _text(f" because others {whom}, with a {reason} causal score. {own}{rest}: "),
+        *_subject(f),
+        _text(" cancels out." if f.vanished else " is what counts."),
+    ]
+
+
+def _moved_up(f: Facts) -> list[Part]:
+    back = f"; {_some(f.overtaken)} passed it in turn" if f.overtaken else ""
+    has, its = ("has", "its") if f.passed_last == 1 else ("have", "their")
+    ownless = f"{_some(f.passed_last)} above it {has} no keyword of {its} own and went last"
+    if not f.passed:
+        tail = " cancels out." if f.vanished else f" has causal rank {f.causal_rank} of {f.candidates}."
+        lead = _text(f" only because others moved: {ownless}{back}. For its part, ")
+        return [lead, *_subject(f), _text(tail)]
+    rest = (f"; {ownless}" if f.passed_last else "") + back
+    if f.causal_rank >= f.before:
+        return _drifted(f, "better", f"fell: it passed {_some(f.passed)}", "lower", rest)
+    comparison = _compared(f, f"{_documents(f.passed)} it passed", better=True)
+    return [_text(": "), *_subject(f), _text(f"{comparison}{rest}.")]
+
+
+def _moved_down(f: Facts) -> list[Part]:
+    up = f.passed + f.passed_last
+    back = f"; it passed {_some(up)} in turn" if up else ""
+    if f.causal_rank <= f.before:
+        return _drifted(f, "worse", f"rose: {_some(f.overtaken)} passed it", "higher", back)
+    comparison = _compared(f, f"{_documents(f.overtaken)} that passed it", better=False)
+    return [_text(": "), *_subject(f), _text(f"{comparison}{back}.")]
+
+
+def _stayed(f: Facts) -> list[Part]:
+    up = f.passed + f.passed_last
+    places = (
+        f", and it passed {_some(up)} while {_some(f.overtaken)} passed it"
+        if up
+        else ", and no document changes places with it"
+    )
+    score = (
+        "cancels out (causal score 0)"
+        if f.vanished
+        else f"gives it causal rank {f.causal_rank} of {f.candidates}"
+    )
+    return [_text(": "), *_subject(f), _text(f" {score}{places}.")]
+
+
+def _without_rest(f: Facts) -> list[Part]:
+    """B is empty: nothing of its own is left to compare with the question."""
+    if f.keywords:
+        cause = [
+            _text(": every keyword it has ("),
+            *_terms(f.shared, "A"),
+            _text(") is shared with the question, so nothing of its own is left to compare; "),
+        ]
+    else:
+        cause = [_text(": no keyword could be drawn from its text, so there is nothing to compare; ")]
+    if f.last:
+        rule = (
+            "that holds for every candidate, so the order by similarity stands."
+            if f.all_empty
+            else "such documents go last."
+        )
+        return [*cause, _text(rule)]
+    up = f", higher than the causal score of {_documents(f.passed)} it passed" if f.passed else ""
+    down = f", lower than the causal score of {_documents(f.overtaken)} that passed it" if f.overtaken else ""
+    both = " and" if up and down else ""
+    return [*cause, _text(f"it keeps its similarity in place of a causal score{up}{both}{down}.")]
+
+
+def _only_similarity(f: Facts) -> str:
+    if not f.passed_last:
+        return ": all weight is on similarity, so the keywords change nothing here."
+    return (
+        ": all weight is on similarity, so only documents without a keyword of their own change places: "
+        f"{_some(f.passed_last)} went last."
+    )

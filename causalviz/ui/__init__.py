@@ -1,0 +1,1 @@
+"""The web app: pure presenters, and thin Gradio pages in ui/pages."""

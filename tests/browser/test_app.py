@@ -1,0 +1,236 @@
+"""The whole app as a person meets it: a real server, the bundled encoder, a real browser."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from docx import Document as Word
+from playwright.sync_api import Browser, Page, Request, expect
+
+from causalviz.rank import rerank
+from causalviz.score import ScoreTable
+from causalviz.settings import ROOT
+from causalviz.trace import from_json
+
+QUESTION = "How does ColBERT late interaction work?"
+AFTER = ".cv-column[aria-label='Documents re-ranked'] li"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the app as `make run` does, with a home of its own."""
+    home, port = tmp_path_factory.mktemp("home"), free_port()
+    environment = os.environ | {"CAUSALVIZ_HOME": str(home), "CAUSALVIZ_PORT": str(port)}
+    log = (home / "app.log").open("w")
+    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(address, process, home / "app.log")
+        yield address
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        log.close()
+
+
+def wait_for(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + 400  # the first start indexes the sample
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(address, timeout=5).close()  # noqa: S310 - our own address
+        except OSError:
+            time.sleep(0.3)
+        else:
+            return
+    pytest.fail(f"the app did not start: {log.read_text()}")
+
+
+@pytest.fixture
+def explore(page: Page, app: str) -> Page:
+    """Open the page; nothing may be asked of another host."""
+    foreign: list[str] = []
+
+    def note(request: Request) -> None:
+        if not request.url.startswith((app, "data:", "blob:")):
+            foreign.append(request.url)
+
+    page.on("request", note)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(app)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    assert foreign == []
+    return page
+
+
+def ask(page: Page, question: str) -> None:
+    page.fill("#question textarea", question)
+    page.click("#ask button, button#ask")
+    expect(page.locator(".cv-results")).to_contain_text(question, timeout=30_000)
+
+
+def order_on_screen(page: Page) -> list[int]:
+    """Candidates in the order their cards stand in the re-ranked column."""
+    found: list[int] = page.evaluate(
+        f"""() => [...document.querySelectorAll("{AFTER}")]
+            .map((item) => [Number(item.querySelector(".cv-rank").textContent), Number(item.dataset.candidate)])
+            .sort((a, b) => a[0] - b[0]).map((pair) => pair[1])"""
+    )
+    return found
+
+
+def set_slider(page: Page, which: int, value: float) -> None:
+    page.evaluate(
+        """([which, value]) => new Promise((done) => {
+            const slider = document.querySelectorAll(".cv-results input[type=range]")[which];
+            slider.value = value;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            requestAnimationFrame(() => requestAnimationFrame(done));
+        })""",
+        [which, value],
+    )
+
+
+def test_dragging_re_ranks_in_the_page_as_python_does(explore: Page) -> None:
+    ask(explore, QUESTION)
+    # the target answers in its own words: third by similarity, first when re-ranked
+    expect(explore.locator(f"{AFTER}:has(.cv-rank:text-is('1'))").first).to_contain_text(
+        "Token-level matching"
+    )
+    trace = from_json(explore.evaluate("document.querySelector('.causalviz-root').trace"))
+    table = ScoreTable.of(trace.candidates)
+    expect(explore.locator(".cv-right mark").first).to_be_visible(
+        timeout=30_000
+    )  # the last part of the answer is here
+    requests: list[str] = []
+    explore.on("request", lambda request: requests.append(request.url))
+    for tau, alpha in [(0.84, 0.5), (0.86, 0.2), (0.88, 0.0), (0.9, 1.0), (0.93, 0.75), (1.0, 0.5)]:
+        set_slider(explore, 0, tau)
+        set_slider(explore, 1, alpha)
+        state = explore.evaluate("document.querySelector('.causalviz-root').view.state()")
+        settings = replace(trace.settings, tau=state["tau"], alpha=state["alpha"])
+        assert (state["tau"], state["alpha"]) == pytest.approx((tau, alpha), abs=0.001)
+        assert order_on_screen(explore) == rerank(table, settings).order.tolist()
+    assert requests == []
+
+
+def test_a_chosen_document_explains_itself(explore: Page) -> None:
+    ask(explore, QUESTION)
+    card = explore.locator(AFTER).filter(has_text="Tag archive")
+    card.locator("button").click()
+    detail = explore.locator(".cv-right")
+    expect(detail).to_contain_text("Tag archive")
+    expect(detail).to_contain_text(re.compile("shared with the question", re.IGNORECASE))
+    expect(detail).to_contain_text("exact match")
+    expect(detail).to_contain_text("not an estimated causal effect")
+    # the words of the question are marked in the text
+    expect(detail.locator("mark").first).to_be_visible(timeout=30_000)
+    set_slider(explore, 0, 0.87)
+    expect(detail).to_contain_text("Tag archive")
+
+
+def test_a_prepared_chinese_question_is_one_click(explore: Page) -> None:
+    explore.locator("#examples").get_by_text("数据出境的安全如何评估").click()
+    expect(explore.locator(AFTER).filter(has_text="数据出境安全评估申报操作说明")).to_have_count(
+        1, timeout=30_000
+    )
+    expect(explore.locator("#question textarea")).to_have_value("数据出境的安全如何评估")
+
+
+def test_an_empty_question_is_one_clear_sentence_and_loses_nothing(explore: Page) -> None:
+    ask(explore, QUESTION)
+    explore.fill("#question textarea", "  ")
+    explore.click("button#ask")
+    expect(explore.locator(".causalviz")).to_contain_text("the question is empty", timeout=30_000)
+    expect(explore.locator(AFTER)).to_have_count(20)
+
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}} <script>document.title='owned'</script>"
+)
+
+
+def upload(page: Page, files: list[Path]) -> None:
+    page.locator("#add-files button").first.click()
+    page.set_input_files("#files input[type=file]", [str(file) for file in files])
+    page.locator("button#add").click()
+    expect(page.locator("#upload-said")).to_contain_text("ready for questions", timeout=60_000)
+
+
+def write_uploads(folder: Path) -> list[Path]:
+    (folder / "gbk.txt").write_bytes("标准合同\r\n数据出境前应当备案，𠮷先生负责。".encode("gb18030"))
+    (folder / "empty.txt").write_text("", encoding="utf-8")
+    (folder / "<b>hostile.txt").write_text(f"{HOSTILE} late interaction of tokens", encoding="utf-8")
+    word = Word()
+    word.add_table(1, 2).rows[0].cells[0].text = "late interaction"
+    word.save(str(folder / "table.docx"))
+    return sorted(folder.iterdir())
+
+
+def test_uploaded_files_are_reported_asked_and_harmless(explore: Page, tmp_path: Path) -> None:
+    upload(explore, write_uploads(tmp_path))
+    expect(explore.locator("#upload-said")).to_contain_text("3 of 4 files are ready")
+    report = explore.locator("#report")
+    expect(report).to_contain_text("gb18030")
+    expect(report).to_contain_text("not indexed")
+    ask(explore, "late interaction")
+    expect(explore.locator(AFTER)).to_have_count(3)
+    explore.locator(AFTER).filter(has_text="hostile").locator("button").click()
+    expect(explore.locator(".cv-right")).to_contain_text("${1+1} {{value}}")
+    assert explore.title() == "CausalViz"
+    assert explore.locator(".causalviz img, .causalviz script").count() == 0
+
+
+def test_uploads_of_one_session_are_invisible_to_another(
+    explore: Page, browser: Browser, app: str, tmp_path: Path
+) -> None:
+    upload(explore, write_uploads(tmp_path))
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(app)
+    other.locator("#knowledge-base input").click()
+    expect(other.get_by_role("option", name="sample_kb")).to_be_visible(timeout=30_000)
+    assert other.get_by_role("option", name="your uploads").count() == 0
+    ask(other, "late interaction")
+    expect(other.locator(AFTER)).to_have_count(20)
+    context.close()
+
+
+def test_only_unreadable_files_are_a_failure_not_a_success(explore: Page, tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text(" \n ", encoding="utf-8")
+    upload(explore, [tmp_path / "blank.txt"])
+    expect(explore.locator("#upload-said")).to_contain_text("0 of 1 files are ready")
+    expect(explore.locator("#report")).to_contain_text("not indexed")
+    ask(explore, QUESTION)  # the sample is still there
+    expect(explore.locator(AFTER)).to_have_count(20)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_nothing_is_cut_off(explore: Page, app: str, width: int, theme: str) -> None:
+    explore.set_viewport_size({"width": width, "height": 1000})
+    explore.goto(f"{app}/?__theme={theme}")
+    expect(explore.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    ask(explore, QUESTION)
+    overflow = explore.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert overflow <= 0
+    # the first card of the ranking is in sight without scrolling
+    box = explore.locator(AFTER).first.bounding_box()
+    assert box is not None
+    assert box["y"] < 900

@@ -1,0 +1,180 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from documents.builders import HELVETICA, Page, cid_font, pdf, to_unicode_map, write_pdf
+
+from causalviz.documents import Limits, read_document
+from causalviz.errors import UnreadableFileError
+from causalviz.records import Document
+
+LONG = ["The assessment covers the purpose, scope and manner", "of the transfer of data abroad."]
+
+
+def read(data: bytes, limits: Limits | None = None) -> Document:
+    return read_document("a.pdf", data, limits=limits or Limits())
+
+
+def refusal(data: bytes, limits: Limits | None = None) -> str:
+    with pytest.raises(UnreadableFileError) as caught:
+        read(data, limits)
+    return str(caught.value)
+
+
+def test_pages_are_read_in_order() -> None:
+    document = read(pdf([Page(["First page", "line two"]), Page(["Second page"])]))
+    assert document.text == "First page\nline two\n\nSecond page"
+    assert (document.reader, document.encoding, document.warnings) == ("pdf", None, ())
+
+
+@pytest.mark.parametrize(
+    ("named", "title"),
+    [
+        ("First  Page", "First Page"),  # the first page shows it
+        ("Microsoft Word - final2.doc", "Data export"),
+        ("", "Data export"),
+    ],
+)
+def test_a_title_counts_when_the_first_page_shows_it(named: str, title: str) -> None:
+    assert read(pdf([Page(["Data export", "first page", *LONG])], title=named)).title == title
+
+
+def test_chinese_in_a_font_with_a_predefined_cmap() -> None:
+    line = "数据出境安全评估".encode("gbk")
+    assert read(pdf([Page([line])], font=cid_font("GBK-EUC-H", ordering="GB1"))).text == "数据出境安全评估"
+
+
+def test_chinese_in_a_font_with_a_unicode_map() -> None:
+    font = cid_font("Identity-H", to_unicode=True)
+    cmap = to_unicode_map({1: "数", 2: "据", 3: "𠀀"})
+    assert read(pdf([Page([b"\0\1\0\2\0\3"])], font=font, cmap=cmap)).text == "数据𠀀"
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        b"\0\4\0\5\0\6\0\7\0\x0e",  # glyph numbers of a subset font
+        "7KLV\3LV\3WKH\3WH[W".encode("utf-16-be"),  # "This is the text", each letter 29 too low
+    ],
+)
+def test_a_font_without_unicode_map_is_unreadable_text(codes: bytes) -> None:
+    assert refusal(pdf([Page([codes])], font=cid_font("Identity-H"))).startswith("unreadable text")
+
+
+def test_an_unreadable_page_among_readable_ones_is_left_out_and_told() -> None:
+    cmap = to_unicode_map({1: "数", 2: "据", **{code: "\ue000" for code in range(10, 20)}})
+    garbled = bytes(byte for code in range(10, 20) for byte in (0, code))
+    document = read(
+        pdf([Page([b"\0\1\0\2"]), Page([garbled])], font=cid_font("Identity-H", to_unicode=True), cmap=cmap)
+    )
+    assert document.text == "数据"
+    assert document.warnings == ("1 page (2): unreadable text, left out",)
+
+
+@pytest.mark.parametrize("strips", [1, 8])  # scanners cut a page into strips
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize(
+    "watermark", [[], ["CONFIDENTIAL"], ["COPY"] * 12, ["2021 3 31"], ["Scanned by", "CamScanner"]]
+)
+def test_images_with_no_text_but_a_watermark_are_scans(strips: int, count: int, watermark: list[str]) -> None:
+    assert refusal(pdf([Page(watermark, strips)] * count)).startswith("no readable text (scanned?)")
+
+
+def test_a_long_watermark_on_every_page_is_one_too() -> None:
+    watermark = ["Downloaded from the library for reference only, not for redistribution"]
+    assert refusal(pdf([Page(watermark, 1)] * 4)).startswith("no readable text (scanned?)")
+
+
+def test_blank_pages_hold_no_readable_text() -> None:
+    assert refusal(pdf([Page(), Page()])).startswith("no readable text (scanned?)")
+
+
+def test_a_scan_with_a_text_layer_is_text() -> None:
+    assert read(pdf([Page(LONG, 1)])).text == "\n".join(LONG)
+
+
+def test_a_short_text_without_image_is_text() -> None:
+    assert read(pdf([Page(["abc"])])).text == "abc"
+
+
+def test_scanned_pages_among_others_are_told() -> None:
+    document = read(pdf([Page(LONG), Page([], 1), Page(["COPY"], 1), Page()]))
+    assert document.text == "\n".join(LONG)
+    assert document.warnings == ("2 pages (2, 3): no readable text (scanned?), left out",)
+
+
+def test_headers_footers_and_page_numbers_go() -> None:
+    chapters = ["alpha", "beta", "gamma", "delta"]
+    pages = [
+        Page(["A running header", f"{chapter} begins", *LONG, f"{chapter} ends", f"Page {number} of 4"])
+        for number, chapter in enumerate(chapters, 1)
+    ]
+    text = read(pdf(pages)).text
+    assert "header" not in text
+    assert "Page" not in text
+    assert [line for line in text.split("\n") if "begins" in line] == [
+        f"{chapter} begins" for chapter in chapters
+    ]
+
+
+def test_pages_that_are_all_alike_keep_their_words() -> None:
+    assert read(pdf([Page(["Admit one", "Hall 7"])] * 3)).text == "\n\n".join(["Admit one\nHall 7"] * 3)
+
+
+def test_a_word_hyphenated_at_a_line_end_is_joined() -> None:
+    assert "capabilities of" in read(pdf([Page(["They have capabili-", "ties of many kinds"])])).text.replace(
+        "\n", " "
+    )
+
+
+def test_a_password_is_asked_for_in_words() -> None:
+    assert refusal(pdf([Page(LONG)], user_password="secret")).startswith("the PDF is password-protected")  # noqa: S106
+
+
+def test_encryption_that_only_forbids_printing_is_opened() -> None:
+    assert read(pdf([Page(LONG)], user_password="")).text == "\n".join(LONG)
+
+
+@pytest.mark.parametrize(
+    "data", [b"%PDF-1.7\n", pdf([Page(LONG)])[:300], b"%PDF-1.4\n" + bytes(1000), b"not a PDF"]
+)
+def test_what_cannot_be_opened_is_damaged(data: bytes) -> None:
+    assert refusal(data).startswith("a damaged or cut-off PDF")
+
+
+def test_limits_are_kept() -> None:
+    data = pdf([Page(LONG)] * 3)
+    assert "3 pages, but at most 2" in refusal(data, Limits(pages=2))
+    assert "more than 100 characters" in refusal(data, Limits(characters=100))
+    assert read(data, Limits(pages=3)).text
+
+
+def test_a_page_of_forms_nested_a_millionfold_is_stopped_by_the_clock() -> None:
+    def form(number: int, content: bytes) -> bytes:
+        resources = b"/Resources << /Font << /F1 3 0 R >> /XObject << /X %d 0 R >> >>" % (number + 1)
+        head = b"/Type /XObject /Subtype /Form /BBox [0 0 600 800] " + resources
+        return b"<< %s /Length %d >>\nstream\n%s\nendstream" % (head, len(content), content)
+
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 6 0 R"
+    data = write_pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [5 0 R] /Count 1 >>",
+            HELVETICA,
+            b"<< >>",
+            page + b" /Resources << /XObject << /X 7 0 R >> >> >>",
+            b"<< /Length 6 >>\nstream\n/X Do \nendstream",
+            *(form(number, b"/X Do " * 10) for number in range(7, 13)),
+            form(13, b"BT /F1 12 Tf (boom) Tj ET"),
+        ]
+    )
+    start = time.monotonic()
+    assert "took more than 2 seconds" in refusal(data, Limits(pdf_seconds=2))
+    assert time.monotonic() - start < 30
+
+
+def test_several_threads_may_read_at_once() -> None:
+    files = [pdf([Page([f"file number {number}", *LONG])]) for number in range(6)]
+    with ThreadPoolExecutor(6) as threads:
+        titles = [document.title for document in threads.map(read, files)]
+    assert titles == [f"file number {number}" for number in range(6)]

@@ -1,0 +1,91 @@
+"""What the page is told, without a page."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from test_pipeline import TEXTS, make_pipeline
+
+from causalviz.knowledge_base.indexing import IndexResult
+from causalviz.pipeline import SearchSettings
+from causalviz.records import FileReport, RankSettings
+from causalviz.trace import from_json
+from causalviz.ui import present
+
+HOSTILE = "<img src=x onerror=alert(1)> ${1+1} {{value}} </script><script>alert(2)</script> late"
+
+
+def test_a_trace_message_holds_the_trace(tmp_path: Path) -> None:
+    pipeline, _ = make_pipeline(tmp_path, TEXTS)
+    trace = pipeline.ask("late interaction", SearchSettings(), RankSettings(tau=0.9))
+    message = json.loads(present.trace_message(trace))
+    assert [c.id for c in from_json(message["trace"]).candidates] == [c.id for c in trace.candidates]
+
+
+def test_texts_come_with_the_places_of_their_keywords(tmp_path: Path) -> None:
+    pipeline, _ = make_pipeline(tmp_path, TEXTS)
+    trace = pipeline.ask("late interaction", SearchSettings(theta=-1.0), RankSettings(tau=0.9))
+    texts = json.loads(present.texts_message(pipeline, trace))["texts"]
+    for candidate in trace.candidates:
+        entry = texts[candidate.id]
+        assert entry["text"] == TEXTS[candidate.id]
+        assert entry["characters"] == len(entry["text"])
+        marked = [entry["text"][start:end] for start, end, _ in entry["spans"]]
+        assert marked == [word for word in entry["text"].split() if word in candidate.terms]
+        assert all(candidate.terms[k] == entry["text"][s:e] for s, e, k in entry["spans"])
+
+
+def test_a_long_text_is_cut_and_its_length_is_told(tmp_path: Path) -> None:
+    long = "late " * 3000
+    pipeline, _ = make_pipeline(tmp_path, {"long.txt": long.strip()})
+    trace = pipeline.ask("late", SearchSettings(), RankSettings(tau=0.9))
+    entry = json.loads(present.texts_message(pipeline, trace))["texts"]["long.txt"]
+    assert (len(entry["text"]), entry["characters"]) == (present.TEXT_LIMIT, 14_999)
+
+
+def test_no_message_can_be_taken_for_markup(tmp_path: Path) -> None:
+    pipeline, _ = make_pipeline(tmp_path, {HOSTILE[:20]: HOSTILE})
+    trace = pipeline.ask(HOSTILE, SearchSettings(theta=-1.0), RankSettings(tau=0.9))
+    for message in (
+        present.trace_message(trace),
+        present.texts_message(pipeline, trace),
+        present.error_message(HOSTILE),
+    ):
+        assert "<" not in message
+    assert json.loads(present.error_message(HOSTILE)) == {"error": HOSTILE}
+
+
+def test_a_file_report_puts_refusals_first_and_never_calls_them_ready() -> None:
+    files = (
+        FileReport(
+            file="a.txt", status="indexed", reader="text", encoding="gb18030", characters=12_345, chunks=4
+        ),
+        FileReport(file="b.pdf", status="refused", reason="no readable text (scanned?)"),
+        FileReport(file="c.md", status="unchanged", characters=5, chunks=1, warnings=("first", "second")),
+    )
+    result = IndexResult(files=files, removed=(), seconds=1, encoder_seconds=1)
+    assert present.report_rows(result) == [
+        ["b.pdf", "not indexed", "", "", "", "no readable text (scanned?)"],
+        ["a.txt", "ready", "12,345", "4", "gb18030", ""],
+        ["c.md", "ready", "5", "1", "", "first; second"],
+    ]
+    assert present.report_sentence(result).startswith("2 of 3 files are ready")
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "done", "total", "words"),
+    [
+        (10, 25, 100, "about 30 s left"),
+        (100, 10, 100, "about 15 min left"),
+        (5, 0, 100, "estimating"),
+        (5, 0, 0, "estimating"),
+    ],
+)
+def test_the_time_left_follows_the_pace(elapsed: float, done: int, total: int, words: str) -> None:
+    assert words in present.time_left(time.monotonic() - elapsed, done, total)
+
+
+def test_the_prepared_questions_are_those_of_the_eight_themes() -> None:
+    assert len(present.prepared_questions()) == 8
+    assert "数据出境的安全如何评估" in present.prepared_questions()
