@@ -97,18 +97,19 @@
       say("");
       return change({ tau: read.value }, false);
     };
-    slider.addEventListener("input", () => {
+    const restore = () => {
       say("");
+      typed.value = plain(tau);
+    };
+    slider.addEventListener("input", () => {
+      if (message.cvText) restore();
       change({ tau: Number(slider.value) }, true);
     });
     slider.addEventListener("change", () => change({}, false));
     typed.addEventListener("change", commit);
     typed.addEventListener("keydown", (event) => {
       if (event.key === "Enter") commit();
-      if (event.key === "Escape") {
-        say("");
-        typed.value = plain(tau);
-      }
+      if (event.key === "Escape") restore();
       if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
       event.preventDefault();
       const value = Math.min(1, Math.max(-1, tau + (event.key === "ArrowUp" ? STEP : -STEP)));
@@ -117,7 +118,7 @@
       typed.value = plain(Number(value.toFixed(6)));
     });
     reset.addEventListener("click", () => {
-      say("");
+      restore();
       change({ tau: standard }, false);
     });
 
@@ -141,6 +142,8 @@
       setText(reset, `default ${plain(standard)}`);
       reset.setAttribute("aria-label", `Reset the absorption threshold to its default, ${plain(standard)}`);
       say("");
+      // A new span may have moved the slider: write both fields again.
+      slider.cvTau = typed.cvTau = undefined;
     }
 
     function choose(trace, index) {
@@ -165,10 +168,11 @@
         slider.cvTau = tau;
         if (Number(slider.value) !== tau) slider.value = String(tau);
       }
-      if (typed.cvTau !== tau || !typed.parentNode.parentNode.classList.contains("cv-wrong")) {
-        if (typed.value !== text && !(document.activeElement === typed && typed.cvTau === tau)) typed.value = text;
+      // Only when it changed: a person may be typing.
+      if (typed.cvTau !== tau) {
+        typed.cvTau = tau;
+        typed.value = text;
       }
-      typed.cvTau = tau;
       setAttr(slider, "aria-valuetext", `${text}, ${share(state)}`);
       setStyle(element, "--cv-at", `${at.toFixed(2)}%`);
       toggle(element, "cv-unused", exactOnly);

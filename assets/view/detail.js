@@ -42,7 +42,8 @@
     function update(frame, i) {
       const { ranking } = frame;
       const move = ranking.similarityRank[i] - ranking.rank[i];
-      setText(path, `rank ${ranking.similarityRank[i]} by similarity → rank ${ranking.rank[i]} re-ranked${move ? ` (${move > 0 ? "▲" : "▼"}${Math.abs(move)})` : ""}`);
+      const arrow = move ? ` (${move > 0 ? "▲" : "▼"}${Math.abs(move)})` : "";
+      setText(path, `rank ${ranking.similarityRank[i]} by similarity → rank ${ranking.rank[i]} re-ranked${arrow}`);
       const list = remarksOf(frame, i);
       const parts = ns.why.parts(frame, i);
       const text = `${JSON.stringify(list)}${JSON.stringify(parts)}`;
@@ -71,13 +72,17 @@
     const near = h("span.cv-near");
     if (keyword.match === null) near.append("no question keyword");
     else {
-      near.append(foreign("span.cv-near-term", shorten(keyword.match, TERM_SHOWN)), h("span.cv-num", null, keyword.exact ? "exact match" : `${fixed(keyword.cosine, 3)}`));
+      near.append(
+        foreign("span.cv-near-term", shorten(keyword.match, TERM_SHOWN)),
+        h("span.cv-num", null, keyword.exact ? "exact match" : fixed(keyword.cosine, 3)),
+      );
       near.title = keyword.exact
         ? "It is itself one of the question’s keywords: absorbed at any threshold"
         : `Nearest of the question’s keywords: ${isolate(shorten(keyword.match, 200))}, cosine ${fixed(keyword.cosine)}`;
     }
     const contribution = h("span.cv-contribution", null, axis, value);
-    const element = h("li.cv-kw", null, term, h("span.cv-share", { title: "Share of the document’s total keyword weight" }, weight, shareText), contribution, near);
+    const sharing = h("span.cv-share", { title: "Share of the document’s total keyword weight" }, weight, shareText);
+    const element = h("li.cv-kw", null, term, sharing, contribution, near);
     return { element, near, bar, axis, value, contribution, share, inA: null };
   }
 
@@ -227,7 +232,8 @@
       h("p.cv-math", null, "final = α n(s_sim) + (1 − α) n(s_c)       n(x) = (x − lowest) / (highest − lowest)"),
       h("p", null, "E is the encoder, λ a keyword’s weight (how often it occurs here, less if it occurs in many documents). A keyword adds λ(t) E(q)·E(t) / |Σ λ E| to the causal score."),
     );
-    return { element: h("div.cv-arithmetic", null, h("h4.cv-set-title", null, "the arithmetic"), h("div.cv-table-box", null, table), notes, formula), update };
+    const title = h("h4.cv-set-title", null, "the arithmetic");
+    return { element: h("div.cv-arithmetic", null, title, h("div.cv-table-box", null, table), notes, formula), update };
   }
 
   /** A small gap with two significant digits, never as 0. */

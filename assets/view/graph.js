@@ -76,14 +76,16 @@
 
   function circle(letter, words, extra) {
     const [x, y] = CENTRES[letter];
+    // The words under q and y lean on the edges of the drawing, away from the edge between them.
+    const [start, anchor] = { q: [14, "start"], d: [x, "middle"], y: [WIDTH - 14, "end"] }[letter];
     return s(
       `g.cv-node.cv-node-${letter}`, null,
       letter === "d"
         ? s("rect.cv-node-shape", { x: x - 34, y: y - 22, width: 68, height: 44, rx: 6 })
         : s("circle.cv-node-shape", { cx: x, cy: y, r: 24 }),
       s("text.cv-node-letter", { x, y: y + 5, "text-anchor": "middle" }, letter),
-      s("text.cv-node-name", { x: letter === "q" ? 14 : letter === "y" ? WIDTH - 14 : x, y: y + 42, "text-anchor": letter === "q" ? "start" : letter === "y" ? "end" : "middle" }, words),
-      extra ? s("text.cv-node-hint", { x: letter === "y" ? WIDTH - 14 : x, y: y + 57, "text-anchor": letter === "y" ? "end" : "middle" }, extra) : null,
+      s("text.cv-node-name", { x: start, y: y + 42, "text-anchor": anchor }, words),
+      extra ? s("text.cv-node-hint", { x: start, y: y + 57, "text-anchor": anchor }, extra) : null,
     );
   }
 
@@ -108,10 +110,13 @@
       const words = verdict.independent ? "q and B are independent" : "q and B are dependent";
       const button = h(
         "button.cv-verdict", { type: "button", role: "radio", "data-independent": String(verdict.independent) },
-        h("span.cv-verdict-when", null, when, h("span.cv-symbol", null, given.length ? ` given ${given.slice().reverse().join(", ")}` : " given nothing")),
+        h("span.cv-verdict-when", null, when, h("span.cv-symbol", null, ` given ${given.slice().reverse().join(", ") || "nothing"}`)),
         h("span.cv-verdict-words", null, words), h("span.cv-sr", null, ". "),
         ...verdict.paths.map((path) =>
-          h("span.cv-verdict-path", { "data-open": String(path.open) }, h("span.cv-path", null, pathWords(data, path.nodes)), ` ${path.why}`, h("span.cv-sr", null, ". "))),
+          h(
+            "span.cv-verdict-path", { "data-open": String(path.open) },
+            h("span.cv-path", null, pathWords(data, path.nodes)), ` ${path.why}`, h("span.cv-sr", null, ". "),
+          )),
       );
       button.addEventListener("click", () => condition(at));
       button.addEventListener("keydown", (event) => {

@@ -40,7 +40,11 @@
       const total = trace.query_keywords.reduce((sum, keyword) => sum + keyword.weight, 0);
       chips.replaceChildren(
         ...trace.query_keywords.map((keyword) =>
-          h("li.cv-chip", { title: `weight ${keyword.weight.toFixed(4)}, ${ns.dom.percent(keyword.weight / total)} of the question’s` }, foreign("span", shorten(keyword.term, 80)))),
+          h(
+            "li.cv-chip",
+            { title: `weight ${keyword.weight.toFixed(4)}, ${ns.dom.percent(keyword.weight / total)} of the question’s` },
+            foreign("span", shorten(keyword.term, 80)),
+          )),
         ...(trace.query_keywords.length ? [] : [h("li.cv-chip-none", null, "none: nothing can be set aside")]),
       );
       const stages = Object.entries(trace.seconds);

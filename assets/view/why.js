@@ -106,7 +106,8 @@
 
   function movedUp(f) {
     const back = f.overtaken ? `; ${some(f.overtaken)} passed it in turn` : "";
-    const ownless = `${some(f.passedLast)} above it ${f.passedLast === 1 ? "has" : "have"} no keyword of ${f.passedLast === 1 ? "its" : "their"} own and went last`;
+    const lack = f.passedLast === 1 ? "has no keyword of its own" : "have no keyword of their own";
+    const ownless = `${some(f.passedLast)} above it ${lack} and went last`;
     if (!f.passed) {
       const tail = f.vanished ? " cancels out." : ` has causal rank ${f.causalRank} of ${f.n}.`;
       return [{ text: ` only because others moved: ${ownless}${back}. For its part, ` }, ...subject(f), { text: tail }];
@@ -135,7 +136,10 @@
   /** B is empty: nothing of its own is left to compare with the question. */
   function withoutRest(f) {
     const cause = f.size
-      ? [{ text: ": every keyword it has (" }, ...terms(f.shared, "A"), { text: ") is shared with the question, so nothing of its own is left to compare; " }]
+      ? [
+          { text: ": every keyword it has (" }, ...terms(f.shared, "A"),
+          { text: ") is shared with the question, so nothing of its own is left to compare; " },
+        ]
       : [{ text: ": no keyword could be drawn from its text, so there is nothing to compare; " }];
     if (f.last) {
       const rule = f.allEmpty ? "that holds for every candidate, so the order by similarity stands." : "such documents go last.";
