@@ -32,6 +32,13 @@ test: lint ## everything
 	@tests/browser/install_browser.sh $(BIN)/python
 	$(BIN)/pytest
 
+bench: setup-tests ## timings, as a table
+	@tests/browser/install_browser.sh $(BIN)/python
+	$(BIN)/python -m benchmarks
+
+themes: setup ## write sample_kb/themes.jsonl from the sample's documents
+	$(BIN)/python sample_kb/make_themes.py
+
 fuzz: setup-tests ## the laws of the method on twenty times more random cases
 	CAUSALVIZ_EXAMPLES=20 $(BIN)/pytest -n auto tests/test_partition.py tests/test_score.py tests/test_rank.py \
 		tests/test_trace.py tests/test_dag.py
