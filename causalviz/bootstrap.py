@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from causalviz.backends.bge_m3 import BgeM3Encoder
 from causalviz.backends.e5_small import E5SmallEncoder
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.backends.segmentation import default_tokenizer
@@ -23,21 +24,25 @@ from causalviz.pipeline import Pipeline
 from causalviz.protocols import Encoder, Progress
 from causalviz.settings import ROOT, Settings
 
-ENCODERS: dict[str, Callable[[], Encoder]] = {"e5-small": E5SmallEncoder}
+ENCODERS: dict[str, Callable[[], Encoder]] = {"e5-small": E5SmallEncoder, "bge-m3": BgeM3Encoder}
 SAMPLE = ROOT / "sample_kb"
 
 
 @lru_cache(maxsize=2)
 def make_encoder(name: str) -> Encoder:
-    """Load an encoder by name, once per process.
+    """Load an encoder, once per process.
+
+    Args:
+        name: "e5-small", "bge-m3", or "bge-m3:FOLDER" for weights on disk.
 
     Raises:
         ParameterError: there is no encoder of that name.
         MissingBackendError: its package or weights are absent.
     """
-    if name not in ENCODERS:
-        raise ParameterError(f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}.")
-    return ENCODERS[name]()
+    kind, _, place = name.partition(":")
+    if kind not in ENCODERS or (place and kind != "bge-m3"):
+        raise ParameterError(f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}, bge-m3:FOLDER.")
+    return BgeM3Encoder(place) if place else ENCODERS[kind]()
 
 
 def index_into(path: Path, source: Source, encoder: Encoder, progress: Progress) -> IndexResult:
