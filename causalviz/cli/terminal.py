@@ -44,7 +44,9 @@ def progress_bar() -> Iterator[protocols.Progress]:
     try:
         yield show
     finally:
-        bar.stop()
+        # Stopping a bar that never started would print an empty line.
+        if bar.live.is_started:
+            bar.stop()
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON value

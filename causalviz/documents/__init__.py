@@ -3,11 +3,12 @@
 from causalviz.documents.chunking import chunk
 from causalviz.documents.cleaning import clean
 from causalviz.documents.folder import SourceFile, scan
-from causalviz.documents.limits import Limits
+from causalviz.documents.limits import DEFAULT_LIMITS, Limits
 from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers import SUPPORTED_SUFFIXES, read_document
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "SUPPORTED_SUFFIXES",
     "Limits",
     "SourceFile",

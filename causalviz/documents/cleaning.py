@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable
 
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_RUN = r"(?:[.·•‧∙⋅・_\-][ \t]*+)"  # one leader mark
+_DOTS = r"(?:[.·•‧∙⋅・][ \t]*+)"
 _ROMAN = r"(?=[ivxl])x{0,3}(?:ix|iv|v?i{0,3})"
 _PAGE = rf"(?:[(\[<]?(?:第 ?)?(?:(?:\d ?){{1,4}}+|{_ROMAN}|{_ROMAN.upper()})页?[)\]>]?)"
 _INVISIBLE_LETTERS = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # joiner, Hangul fillers, Braille blank
@@ -96,16 +96,19 @@ def drop_addresses(text: str) -> str:
         return text
     part = r"[a-zA-Z0-9-]++"
     name = r"(?<![a-zA-Z0-9.+%_-])(?:mailto:)?[a-zA-Z0-9][a-zA-Z0-9.+%_-]{0,63}+"
-    return re.sub(rf"{name}@{part}(?:\.{part})++", " ", text)
+    names = r"\{[^{}@\n]{1,200}+\}"  # papers write {one, two}@example.org
+    return re.sub(rf"(?:{name}|{names})@{part}(?:\.{part})++", " ", text)
 
 
 def drop_contents_leaders(text: str) -> str:
     """Drop the leaders of a contents page with the page number: "Install ........ 12" -> "Install".
 
-    At a line end: four or more leader marks (dots, "_", "-"; blanks between them allowed) with what stands for a page
-    number. In the middle of a line: eight or more, since shorter runs are ellipses ("…" counts for three).
+    At a line end: four or more dots, blanks between them allowed, or "_" or "-" without blanks ("- - - - 12" is a table
+    row), with what stands for a page number. In the middle of a line: eight or more, since shorter runs are ellipses
+    ("…" counts for three).
     """
-    return re.sub(rf"(?<![ \t])[ \t]*+(?:{_RUN}{{4,}}+{_PAGE}?+[ \t]*+)++", _without_leaders, text)
+    run = rf"(?:{_DOTS}{{4,}}+|[_-]{{4,}}+[ \t]*+)"
+    return re.sub(rf"(?<![ \t])[ \t]*+(?:{run}{_PAGE}?+[ \t]*+)++", _without_leaders, text)
 
 
 def drop_rules(text: str) -> str:
@@ -178,7 +181,8 @@ def _without_leaders(runs: re.Match[str]) -> str:
     following = runs.string[runs.end() : runs.end() + 1]
     if following in {"", "\n"}:
         return ""
-    return re.sub(rf"[ \t]*+{_RUN}{{8,}}+(?:\d{{1,4}}+(?![\w.]))?", " ", runs[0] + following)[:-1]
+    run = rf"(?:{_DOTS}{{8,}}+|[_-]{{8,}}+[ \t]*+)"
+    return re.sub(rf"[ \t]*+{run}(?:\d{{1,4}}+(?![\w.]))?", " ", runs[0] + following)[:-1]
 
 
 def _closing_marks(address: re.Match[str]) -> str:

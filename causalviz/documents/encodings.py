@@ -70,12 +70,13 @@ def decode(data: bytes) -> Decoded:
     for mark, codec in _BOMS:
         if data.startswith(mark):
             return decode_as(data[len(mark) :], codec)
-    # Wide encodings are full of NUL bytes, of text in others there may be a stray one.
-    decoded = _utf8(data) if data.count(0) <= 0.1 * len(data) else None
+    # Wide encodings are full of NUL and control bytes; in text of another there may be a stray one.
+    decoded = _utf8(data) if _controls(data) <= 0.1 * len(data[:_SAMPLE]) else None
     decoded = decoded or (_wide(data) if 0 in data else _legacy(data))
     if decoded is None:
         raise UnreadableFileError(
-            "binary data, or text in an unknown encoding, was found where text was expected; save the file as UTF-8 text."
+            "binary data, or text in an unknown encoding, was found where text was expected; "
+            "save the file as UTF-8 text."
         )
     return decoded
 
@@ -84,7 +85,7 @@ def decode_as(data: bytes, codec: str) -> Decoded:
     """Decode with a given codec; what is no character is left out and warned about."""
     text, faults = _decode(data, codec)
     name = codecs.lookup(codec).name
-    warning = f"{faults} places held bytes that are not {name} and were left out (damaged or cut-off file?)"
+    warning = f"bytes that are not {name} were left out ({faults} times): a damaged or cut-off file?"
     return Decoded(text=text, encoding=name, warnings=(warning,) if faults else ())
 
 
@@ -110,8 +111,7 @@ def _utf8(data: bytes) -> Decoded | None:
     # A cut-off or slightly damaged UTF-8 file must not be taken for a legacy encoding, where every
     # character would be wrong. Legacy text read as UTF-8 has more faults than characters, and three-byte
     # characters hardly ever.
-    evidence = sum(4 if char >= "\u0800" else 1 for char in text if char > "\x7f")
-    if evidence < 4 * faults:
+    if faults and sum(4 if char >= "\u0800" else 1 for char in text if char > "\x7f") < 4 * faults:
         return None
     return decode_as(data, "utf-8")
 

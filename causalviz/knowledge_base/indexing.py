@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from causalviz.documents import chunk, read_document, scan
+from causalviz.documents import DEFAULT_LIMITS, chunk, read_document, scan
 from causalviz.errors import KnowledgeBaseError, UnreadableFileError
 from causalviz.keywords import Token, Tokenizer
 from causalviz.knowledge_base.snapshot import take_snapshot
@@ -65,7 +65,12 @@ class FileEntry:
             return 0
 
     def content(self) -> bytes:
-        """Return the file's bytes."""
+        """Return the file's bytes; one over the size limit is not read at all."""
+        if self.size > DEFAULT_LIMITS.file_bytes:
+            raise UnreadableFileError(
+                f"the file has {self.size / 1e6:.0f} MB, more than the {DEFAULT_LIMITS.file_bytes / 1e6:.0f} MB that are "
+                "read; split it into parts."
+            )
         try:
             return self.path.read_bytes()
         except OSError as error:

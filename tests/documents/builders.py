@@ -34,12 +34,13 @@ HELVETICA = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /Win
 
 def cid_font(encoding: str, *, ordering: str = "Identity", to_unicode: bool = False) -> bytes:
     """A font of two-byte characters that is not embedded; object 5 is its ToUnicode map."""
+    map_entry = "/ToUnicode 5 0 R" if to_unicode else ""
     return (
-        f"<< /Type /Font /Subtype /Type0 /BaseFont /SimSun /Encoding /{encoding} {'/ToUnicode 5 0 R' if to_unicode else ''}"
-        f" /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /SimSun /DW 1000 /CIDSystemInfo"
-        f" << /Registry (Adobe) /Ordering ({ordering}) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor"
-        f" /FontName /SimSun /Flags 4 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 900 /Descent -200 /CapHeight 700"
-        f" /StemV 80 >> >>] >>"
+        f"<< /Type /Font /Subtype /Type0 /BaseFont /SimSun /Encoding /{encoding} {map_entry} /DescendantFonts [<<"
+        f" /Type /Font /Subtype /CIDFontType0 /BaseFont /SimSun /DW 1000"
+        f" /CIDSystemInfo << /Registry (Adobe) /Ordering ({ordering}) /Supplement 2 >> /FontDescriptor <<"
+        f" /Type /FontDescriptor /FontName /SimSun /Flags 4 /FontBBox [0 -200 1000 900] /ItalicAngle 0"
+        f" /Ascent 900 /Descent -200 /CapHeight 700 /StemV 80 >> >>] >>"
     ).encode()
 
 
@@ -101,10 +102,8 @@ def _stream(entries: bytes, body: bytes) -> bytes:
 
 
 def write_pdf(objects: Sequence[bytes], user_password: bytes | None = None) -> bytes:
-    """Number the objects, the first being the catalogue and the fourth the information, and add the table of offsets."""
-    trailer, encrypt = b"", _leave
-    if user_password is not None:
-        trailer, encrypt = _encryption(user_password)
+    """Number the objects (first the catalogue, fourth the information) and add the table of offsets."""
+    trailer, encrypt = (b"", _leave) if user_password is None else _encryption(user_password)
     out, offsets = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))

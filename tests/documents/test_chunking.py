@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,7 @@ def test_chunks_cover_the_text_overlap_as_asked_and_none_lies_within_another(
     if chunks:
         assert chunks[0][0] == 0
         assert chunks[-1][1] == length
-    for (start, end), (next_start, next_end) in zip(chunks, chunks[1:], strict=False):
+    for (start, end), (next_start, next_end) in pairwise(chunks):
         assert next_start == start + size - overlap
         assert end - start == size
         assert end < next_end

@@ -24,7 +24,8 @@ from causalviz.documents.cleaning import (
 PIECES = [
     "一", "二", "关于", "a", "b", "Word", "-", "-\n", "\n", "\r\n", " ", "  ", "\t", ".", "....", "........", "…", "⋯",
     "1", "12", "iv", "(", ")", "[", "]", "![", "](", "](x)", "http://", "www.", "a.b", "@", "x@y.zz", ",", ":", "|",
-    "|---|", "___", "第一章", "页", ">", "#", "mailto:", "\u200b", "\xad", "\u0301", "\u0323", "ﬁ", "１", "\u3000", "\x00",
+    "|---|", "___", "第一章", "页", ">", "#", "mailto:", "\u200b", "\xad", "\u0301", "\u0323", "ﬁ", "１",
+    "\u3000", "\x00",
     "\ue000", "\u1680", "´", "\uac00", "\u11a8", "\u0dca", "\ufeff", "\x85", "‥", "😀", "\U000e0100",
 ]  # fmt: skip
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
@@ -147,6 +148,7 @@ def test_leaders_of_a_contents_page_go_with_the_page_number(text: str, expected:
         "3.14",
         "PPR--12",
         "x__y",
+        "Rate - - - - 12",
     ],
 )
 def test_an_ellipsis_is_no_leader(text: str) -> None:
@@ -163,6 +165,7 @@ def test_an_ellipsis_is_no_leader(text: str) -> None:
         ("mail a.b+c@mail.example.org now", "mail now"),
         ("邮箱abc@qq.com。", "邮箱 。"),
         ("mailto:a@b.org", ""),
+        ("by {one, two}@example.org of", "by of"),
         ('<a href="https://example.org">here</a>', '<a href=" ">here</a>'),
     ],
 )
@@ -233,7 +236,8 @@ def test_hostile_markup_stays_text(text: str) -> None:
 
 HOSTILE = [
     ".", ". ", "....1 ", "a....v", "-", "-\n", "a-", "a-b", "a-\n", "一 ", "[", "![", "![x ", "](a", "![![[", "http://",
-    "www.a.", "a@", "a.b@", "a" * 64 + "@" + "b" * 63 + ".", "|-", "\n ", " \t", "第一章 ", "a\u0301\u0323", "\ufdfa", "1 ",
+    "www.a.", "a@", "a.b@", "a" * 64 + "@" + "b" * 63 + ".", "|-", "{a}@", "\n ", " \t", "第一章 ", "a\u0301\u0323",
+    "\ufdfa", "1 ",
 ]  # fmt: skip
 
 

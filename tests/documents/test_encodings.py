@@ -46,7 +46,7 @@ def test_text_is_decoded_right_and_its_encoding_named(text: str, encoding: str, 
 )
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("mark", [True, False])
-def test_wide_encodings_are_known_with_and_without_mark(text: str, encoding: str, mark: bool) -> None:  # noqa: FBT001
+def test_wide_encodings_are_known_with_and_without_mark(text: str, encoding: str, mark: bool) -> None:
     if not mark and text == KOREAN and encoding.startswith("utf-16"):
         text += (
             "\n2026"  # without any ASCII or NUL byte, only Chinese is told apart from the legacy encodings
@@ -74,7 +74,7 @@ def test_a_file_cut_off_within_a_character_loses_only_that_one(encoding: str) ->
 
 
 def test_a_damaged_utf8_file_is_not_taken_for_another_encoding() -> None:
-    decoded = decode("“Quoted” text ".encode() + b"\xff" + " and the rest".encode())
+    decoded = decode("“Quoted” text ".encode() + b"\xff" + b" and the rest")
     assert decoded.text == "“Quoted” text  and the rest"
     assert decoded.encoding == "utf-8"
     assert len(decoded.warnings) == 1
@@ -107,7 +107,9 @@ def test_any_bytes_give_text_without_replacement_characters_or_a_named_error(dat
     assert codecs.lookup(decoded.encoding)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufffd\ufeff"), max_size=60))
+@given(
+    st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffd\ufeff"), max_size=60)
+)
 def test_utf8_always_comes_back(text: str) -> None:
     assert decode(text.encode()).text == text
 
@@ -120,7 +122,7 @@ def test_binary_data_is_refused() -> None:
 def test_a_given_codec_never_leaves_replacement_characters() -> None:
     decoded = decode_as(b"\xb0\xa1\xff\xb0\xa2", "gb18030")
     assert decoded.text == "啊阿"
-    assert "1 places" in decoded.warnings[0]
+    assert "(1 times)" in decoded.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -132,5 +134,5 @@ def test_a_given_codec_never_leaves_replacement_characters() -> None:
         (b"ascii", False),
     ],
 )
-def test_utf8_is_sure_only_with_several_three_byte_characters(data: bytes, sure: bool) -> None:  # noqa: FBT001
+def test_utf8_is_sure_only_with_several_three_byte_characters(data: bytes, sure: bool) -> None:
     assert is_surely_utf8(data) is sure

@@ -3,6 +3,7 @@
 To add a format, write ``readers/<format>.py`` with a function of type ``Read`` and add its line to ``_FORMATS``.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -22,6 +23,12 @@ from causalviz.records import Document
 
 _TITLE_LENGTH = 120  # characters; a longer first line is a paragraph
 _TITLE_LINES = 5  # among which a title is looked for
+# A heading with a number names a chapter: many a law has its name as a plain line above "## 第一章 总则".
+_NUMBERED = re.compile(
+    r"第[一二三四五六七八九十百零〇\d]{1,6}[编篇章节条]|[一二三四五六七八九十]{1,3}、|\d{1,3}(?:\.\d{1,3})*[.、)]? "
+    r"|(?:chapter|section|part) [\divxlc]+\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,8 @@ SUPPORTED_SUFFIXES: tuple[str, ...] = tuple(sorted(_FORMATS))
 def read_document(document_id: str, data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Read one file: pick the reader by the suffix, decode, clean, find a title, and make sure that it is text.
 
-    The title is the one the format names, else the first short line, else the file's name without its suffix.
+    The title is the one the format names (unless it is a numbered heading), else the first short line, else the file's
+    name without its suffix.
 
     Args:
         document_id: Path relative to its folder, with forward slashes; its suffix picks the reader.
@@ -125,5 +133,7 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
 
 def _title(named: str | None, text: str) -> str | None:
     lines = [" ".join(clean(named[:1000]).split())] if named else []
+    if lines and _NUMBERED.match(lines[0]):
+        lines = []
     lines += [line.replace("\t", " ") for line in text[:10_000].split("\n") if line][:_TITLE_LINES]
     return next((line for line in lines if len(line) <= _TITLE_LENGTH and any(map(str.isalpha, line))), None)

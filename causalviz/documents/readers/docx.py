@@ -181,6 +181,11 @@ def _events(archive: zipfile.ZipFile, part: str) -> "Iterator[tuple[str, _Elemen
                 remove_comments=True, remove_pis=True, huge_tree=False,
             )  # fmt: skip
             for event, element in walk:
+                if element.getparent() is None and element.getroottree().docinfo.doctype:
+                    raise UnreadableFileError(
+                        f"'{part}' inside the .docx declares a document type, as no Word file does (entities that "
+                        "multiply or read other files?); save it anew in Word."
+                    )
                 yield event, element, etree.QName(element).localname
     except (etree.LxmlError, *_DAMAGED) as error:
         raise UnreadableFileError(

@@ -22,16 +22,12 @@ _DROPPED = {
     "map", "nav", "button", "select", "datalist", "textarea", "input", "dialog",
 }  # fmt: skip
 _BLOCKS = {
-    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "legend",
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt",
+    "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "legend",
     "li", "main", "menu", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "ul",
 }  # fmt: skip
-_ENDS = {
-    "td": "\t",
-    "th": "\t",
-    "tr": "\f",
-    **dict.fromkeys(_BLOCKS, "\n"),
-}  # a form feed ends a line as well
+# A form feed, which ends a line as well, ends a row: a newline beside a tab is one within a cell.
+_ENDS = {"td": "\t", "th": "\t", "tr": "\f", "br": "\n", "hr": "\n", **dict.fromkeys(_BLOCKS, "\n")}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 # Labels as the WHATWG Encoding Standard reads them: gb2312 and gbk mean GB18030, latin-1 means cp1252.

@@ -24,6 +24,7 @@ from causalviz.errors import UnreadableFileError
 _WORKER = Path(__file__).with_name("pdf_worker.py")
 _FEW_LETTERS = 30  # on a page that is a picture: a stamp or watermark, not its text
 _PICTURE = 0.5  # share of the page covered by images from which the page counts as a picture
+_MANY_CONTROLS = 0.05  # share of the characters; bullets and old ligatures are fewer
 _LISTED = 10  # page numbers in a warning
 
 
@@ -52,10 +53,7 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
     are left out with a warning; when no other page is there, the file is refused.
     """
     answer = _ask_worker(data, limits)
-    pages = [
-        _Page(text, share >= _PICTURE, "the page is damaged" if damaged else why_unreadable(text))
-        for text, share, damaged in answer["pages"]
-    ]
+    pages = [_page(*page) for page in answer["pages"]]
     first_page = pages[0].text if pages else ""
     bodies = drop_running_lines([page.text for page in pages])
     # A page of nothing but recurring lines is a form or a ticket, and keeps them; over a picture they are a watermark.
@@ -70,6 +68,13 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
     title = answer["title"].strip()
     shown = bool(_squeezed(title)) and _squeezed(title) in _squeezed(first_page)
     return ReadText(text="\n\n".join(readable), title=title if shown else None, warnings=_warnings(pages))
+
+
+def _page(text: str, picture_share: float, control_share: float, damaged: bool) -> _Page:  # noqa: FBT001 - as sent
+    unreadable = "the page is damaged" if damaged else why_unreadable(text)
+    if unreadable is None and control_share > _MANY_CONTROLS:
+        unreadable = f"{control_share:.0%} of it are control characters"
+    return _Page(text, picture_share >= _PICTURE, unreadable)
 
 
 def _ask_worker(data: bytes, limits: Limits) -> dict[str, Any]:

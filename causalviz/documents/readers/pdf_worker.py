@@ -10,10 +10,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfPage
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 _MEMORY = 2_000_000_000  # bytes of address space, where the system can bound it
 _HYPHEN_AT_LINE_END = "\ufffe"  # what PDFium writes for it, without the line end
+_SAMPLE = 1_000  # characters of a page that are looked at one by one
 _MANY_CHARACTERS = 2_000  # no stamp or watermark is as long: pictures need not be looked for
 
 
@@ -22,7 +23,8 @@ def read(data: bytes, max_pages: int, max_characters: int) -> dict[str, Any]:
 
     Returns:
         {"refused": "password" | "damaged"}, {"refused": "pages" | "characters", "count": int}, or
-        {"title": str, "pages": [[text, share of the page covered by images, whether it could not be read], ...]}.
+        {"title": str, "pages": [[text, share of the page covered by images, share of characters that are control
+        characters, whether the page could not be read], ...]}.
     """
     from pypdfium2 import PdfDocument, PdfiumError
     from pypdfium2.raw import FPDF_ERR_PASSWORD
@@ -34,14 +36,14 @@ def read(data: bytes, max_pages: int, max_characters: int) -> dict[str, Any]:
     with closing(document):
         if len(document) > max_pages:
             return {"refused": "pages", "count": len(document)}
-        pages: list[tuple[str, float, bool]] = []
+        pages: list[tuple[str, float, float, bool]] = []
         characters = 0
         for number in range(len(document)):
             try:
                 with closing(document[number]) as page:
                     pages.append((*_read_page(page), False))
             except PdfiumError:
-                pages.append(("", 0.0, True))
+                pages.append(("", 0.0, 0.0, True))
             characters += len(pages[-1][0])
             if characters > max_characters:
                 return {"refused": "characters", "count": characters}
@@ -55,10 +57,25 @@ def _title(document: "PdfDocument") -> str:
         return ""
 
 
-def _read_page(page: "PdfPage") -> tuple[str, float]:
+def _read_page(page: "PdfPage") -> tuple[str, float, float]:
     with closing(page.get_textpage()) as text_page:
         text = text_page.get_text_range().replace(_HYPHEN_AT_LINE_END, "-\n")
-    return text, _picture_share(page) if len(text) < _MANY_CHARACTERS else 0.0
+        controls = _control_share(text_page)
+    return text, _picture_share(page) if len(text) < _MANY_CHARACTERS else 0.0, controls
+
+
+def _control_share(text_page: "PdfTextPage") -> float:
+    """Share of control characters among the first ones of a page.
+
+    A font without Unicode map may give letters shifted by 29 places ("7KLV" for "This"), which look like any other
+    text, and the blank between the words as U+0003, which PDFium leaves out of the text.
+    """
+    from pypdfium2.raw import FPDFText_GetUnicode
+
+    count = min(text_page.count_chars(), _SAMPLE)
+    codes = [FPDFText_GetUnicode(text_page, index) for index in range(count)]
+    controls = sum(1 for code in codes if code < ord(" ") and chr(code) not in "\t\n\r")
+    return float(controls / max(1, count))
 
 
 def _picture_share(page: "PdfPage") -> float:

@@ -30,11 +30,10 @@ SOUND: dict[Read, bytes] = {
 def gives_text_or_is_refused(read: Read, data: bytes) -> None:
     try:
         found = read(data, Limits())
-    except UnreadableFileError as error:
-        assert str(error).endswith(".")
-    else:
-        assert isinstance(found, ReadText)
-        found.text.encode("utf-8")
+    except UnreadableFileError:
+        return
+    assert isinstance(found, ReadText)
+    found.text.encode("utf-8")  # no half of a surrogate pair
 
 
 @pytest.mark.parametrize("read", SOUND)
@@ -46,7 +45,7 @@ def test_any_bytes(read: Read, data: bytes) -> None:
 @pytest.mark.parametrize("read", SOUND)
 @given(seed=st.integers(0, 2**32), cut=st.floats(0, 1))
 def test_damaged_and_cut_off_files(read: Read, seed: int, cut: float) -> None:
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - a reproducible one is wanted
     data = bytearray(SOUND[read])
     for _ in range(chance.randint(0, 8)):
         data[chance.randrange(len(data))] = chance.randrange(256)
@@ -78,7 +77,7 @@ def test_pdfium_with_any_bytes(data: bytes) -> None:
 
 @given(seed=st.integers(0, 2**32), cut=st.floats(0, 1))
 def test_pdfium_with_damaged_files(seed: int, cut: float) -> None:
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - a reproducible one is wanted
     data = bytearray(PDF)
     for _ in range(chance.randint(0, 8)):
         data[chance.randrange(len(data))] = chance.randrange(256)

@@ -69,5 +69,5 @@ def test_the_encoding_is_found_as_for_plain_text() -> None:
 )
 def test_no_nesting_takes_more_than_linear_time(piece: str) -> None:
     start = time.process_time()
-    read(piece * (100_000 // len(piece)))
-    assert time.process_time() - start < 20  # under a second; quadratic would be minutes
+    read(piece * (20_000 // len(piece)))
+    assert time.process_time() - start < 10  # 0.2 s; what is quadratic takes minutes

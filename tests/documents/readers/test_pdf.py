@@ -62,7 +62,7 @@ def test_a_font_without_unicode_map_is_unreadable_text(codes: bytes) -> None:
 
 
 def test_an_unreadable_page_among_readable_ones_is_left_out_and_told() -> None:
-    cmap = to_unicode_map({1: "数", 2: "据", **{code: "\ue000" for code in range(10, 20)}})
+    cmap = to_unicode_map({1: "数", 2: "据", **dict.fromkeys(range(10, 20), "\ue000")})
     garbled = bytes(byte for code in range(10, 20) for byte in (0, code))
     document = read(
         pdf([Page([b"\0\1\0\2"]), Page([garbled])], font=cid_font("Identity-H", to_unicode=True), cmap=cmap)
@@ -119,6 +119,11 @@ def test_headers_footers_and_page_numbers_go() -> None:
 
 def test_pages_that_are_all_alike_keep_their_words() -> None:
     assert read(pdf([Page(["Admit one", "Hall 7"])] * 3)).text == "\n\n".join(["Admit one\nHall 7"] * 3)
+
+
+def test_hostile_text_stays_text() -> None:
+    hostile = "<img src=x onerror=alert(1)> ${1+1} {{value}}"
+    assert read(pdf([Page([hostile])])).text == hostile
 
 
 def test_a_word_hyphenated_at_a_line_end_is_joined() -> None:
