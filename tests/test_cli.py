@@ -113,7 +113,10 @@ def test_exact_mode_keeps_what_is_only_similar(folder: Path, capsys: pytest.Capt
     assert {a["term"] for a in answer["A"]} == {"token", "match"}
 
 
-def test_tables_are_readable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_readable(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     code, out, _ = run(capsys, "rank", "late interaction", "--kb", str(folder))
     assert code == 0
     for words in ("shared with the question (A)", "the rest (B)", "Bread", "3 of 3 documents", "tau"):

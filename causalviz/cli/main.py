@@ -72,6 +72,14 @@ def parser() -> argparse.ArgumentParser:
         help="how keywords are absorbed (default %(default)s)",
     )
     rank.add_argument("--trace", type=Path, metavar="FILE", help="also write the full trace as JSON")
+    rank.add_argument("--csv", type=Path, metavar="FILE", help="also write the ranking as a table (CSV)")
+    rank.add_argument("--trec", type=Path, metavar="FILE", help="also write the ranking as a TREC run")
+    rank.add_argument(
+        "--query-id",
+        default="1",
+        metavar="ID",
+        help="the question's id in the TREC run (default %(default)s)",
+    )
     _ranking(rank)
     _common(rank)
 
@@ -81,6 +89,24 @@ def parser() -> argparse.ArgumentParser:
     )
     _ranking(diagnose)
     _common(diagnose)
+
+    explain = commands.add_parser("explain", help="why a ranking is what it is, and what would change it")
+    explain.add_argument("trace", type=Path, metavar="TRACE.json", help="written by rank --trace")
+    explain.add_argument("--document", metavar="ID", help="explain this document down to its keywords")
+    explain.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+    report = commands.add_parser("report", help="one HTML file that shows and explains rankings anywhere")
+    report.add_argument(
+        "traces", type=Path, nargs="+", metavar="TRACE.json", help="written by rank --trace; one tab each"
+    )
+    report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="the report to write")
+    texts = report.add_mutually_exclusive_group()
+    texts.add_argument(
+        "--texts", type=Path, metavar="KB_OR_FOLDER", help="put the candidates' texts in, taken from here"
+    )
+    texts.add_argument("--no-text", action="store_true", help="leave all document text out (the default)")
+    report.add_argument("--document", metavar="ID", help="explain this document first")
+    _common(report)
 
     serve = commands.add_parser("serve", help="start the web app")
     serve.add_argument(
@@ -93,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _common(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--encoder", help="encoder to use (default e5-small, bundled)")
+    command.add_argument("--encoder", help="e5-small (bundled, the default), bge-m3, or bge-m3:FOLDER")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

@@ -20,13 +20,15 @@ _QUIET_SECONDS = 1.5
 @contextmanager
 def progress_bar() -> Iterator[protocols.Progress]:
     """Give a callback that draws progress with an estimate on stderr once a run takes noticeable time."""
+    console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     start = time.monotonic()
     tasks: dict[int, TaskID] = {}

@@ -74,6 +74,8 @@ def largest(
     rows = _Rows(tau_low.tolist(), tau_high.tolist(), stretches, counted_from)
     best, best_size = None, (-1.0, -1.0, -1.0)
     for start in stretches:
+        if rows.begins_earlier(start):
+            continue
         end = rows.run_end[start.row]
         parts = [start]
         for row in range(start.row, end + 1):
@@ -104,6 +106,13 @@ class _Rows:
         """The last row of the unbroken run of rows with stretches that a row is in."""
         for row in sorted(self.stretches, reverse=True):
             self.run_end[row] = self.run_end.get(row + 1, row)
+
+    def begins_earlier(self, start: Stretch) -> bool:
+        """Whether the row before holds all of a stretch, so that no largest rectangle begins with it."""
+        return any(
+            other.low <= start.low and start.high <= other.high
+            for other in self.stretches.get(start.row - 1, ())
+        )
 
     def within(self, row: int, whole: Stretch) -> list[Stretch]:
         """Return the parts of a stretch that hold in a row as well."""

@@ -110,9 +110,8 @@ class TauStates:
         if settings.empty_b == "fallback":
             causal = np.where(np.isnan(causal), table.similarity, causal)
         changed = np.ones(len(causal), bool)
-        changed[1:] = ((causal[1:] != causal[:-1]) & ~(np.isnan(causal[1:]) & np.isnan(causal[:-1]))).any(
-            axis=1
-        )
+        bits = causal.view(np.int64)  # so that NaN equals NaN and not even the sign of a zero is lost
+        changed[1:] = (bits[1:] != bits[:-1]).any(axis=1)
         causal = causal[changed]
         ends = breakpoints[changed[1:]]
         return cls(

@@ -194,10 +194,13 @@ def _without_rest(f: Facts) -> list[Part]:
             else "such documents go last."
         )
         return [*cause, _text(rule)]
-    up = f", higher than the causal score of {_documents(f.passed)} it passed" if f.passed else ""
-    down = f", lower than the causal score of {_documents(f.overtaken)} that passed it" if f.overtaken else ""
-    both = " and" if up and down else ""
-    return [*cause, _text(f"it keeps its similarity in place of a causal score{up}{both}{down}.")]
+    compared = []
+    if f.passed:
+        compared.append(f"higher than that of {_documents(f.passed)} it passed")
+    if f.overtaken:
+        compared.append(f"lower than that of {_documents(f.overtaken)} that passed it")
+    tail = f", {' and '.join(compared)}" if compared else ""
+    return [*cause, _text(f"it keeps its similarity in place of a causal score{tail}.")]
 
 
 def _only_similarity(f: Facts) -> str:

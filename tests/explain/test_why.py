@@ -1,0 +1,135 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from explain.random_traces import worked_example
+from hypothesis import given
+from strategies import loose_traces, rank_settings, traces
+
+from causalviz.explain.why import Part, why_parts, why_sentence
+from causalviz.explain.why_facts import facts
+from causalviz.rank import rerank
+from causalviz.records import Candidate, RankSettings, Trace
+from causalviz.score import ScoreTable
+
+EXAMPLE = worked_example()
+
+
+def told(trace: Trace, chosen: RankSettings, index: int) -> str:
+    return why_sentence(trace, rerank(ScoreTable.of(trace.candidates), chosen), chosen, index)
+
+
+ASIDE = "the words it shares with the question"
+LEFT = "were set aside, and what is left"
+SAYS = "it shares no keyword with the question, so nothing was set aside; what it says"
+CLOSER = "is closer to the question than what is left of the document it passed."
+ALL = "is shared with the question, so nothing of its own is left to compare;"
+STAYS = "of 3, and no document changes places with it."
+
+CASES: list[tuple[RankSettings, dict[int, str]]] = [
+    (
+        RankSettings(tau=0.9),
+        {
+            0: f"Moved down 1: {ASIDE} (u) {LEFT} (v) is less close to the question than what is left of the "
+            "document that passed it.",
+            1: f"Moved up 1: {SAYS} (w) {CLOSER}",
+            2: f"Stays at rank 3: every keyword it has (z) {ALL} such documents go last.",
+        },
+    ),
+    (
+        RankSettings(tau=0.7),
+        {
+            0: f"Stays at rank 1: {ASIDE} (u) {LEFT} (v) gives it causal rank 1 {STAYS}",
+            1: f"Stays at rank 2: {ASIDE} (w) {LEFT} (x) gives it causal rank 2 {STAYS}",
+        },
+    ),
+    (
+        RankSettings(tau=-1.0),
+        {
+            0: f"Stays at rank 1: every keyword it has (u, v) {ALL} that holds for every candidate, so the order by "
+            "similarity stands."
+        },
+    ),
+    (
+        RankSettings(tau=0.9, alpha=0.0, empty_b="fallback"),
+        {
+            0: f"Moved down 2: {ASIDE} (u) {LEFT} (v) has a lower causal score than the 2 documents that passed it.",
+            1: f"Moved up 1: {SAYS} (w) {CLOSER}",
+            2: f"Moved up 1: every keyword it has (z) {ALL} it keeps its similarity in place of a causal score, higher "
+            "than that of the document it passed.",
+        },
+    ),
+    (
+        RankSettings(tau=0.9, alpha=1.0),
+        {0: "Stays at rank 1: all weight is on similarity, so the keywords change nothing here."},
+    ),
+    (
+        RankSettings(tau=0.9, method="similarity"),
+        {0: "Stays at rank 1: ranked by similarity alone, the keywords play no part."},
+    ),
+]
+
+
+@pytest.mark.parametrize(("chosen", "sentences"), CASES)
+def test_the_sentences_of_the_worked_example(chosen: RankSettings, sentences: dict[int, str]) -> None:
+    assert {i: told(EXAMPLE, chosen, i) for i in sentences} == sentences
+
+
+def test_keywords_stand_apart_from_the_words_around_them() -> None:
+    ranking = rerank(ScoreTable.of(EXAMPLE.candidates), EXAMPLE.settings)
+    parts = why_parts(EXAMPLE, ranking, EXAMPLE.settings, 0)
+    assert [part for part in parts if part.set] == [Part(text="u", set="A"), Part(text="v", set="B")]
+
+
+def with_keywords(candidate: Candidate, relevance: list[float], gram: list[list[float]]) -> Candidate:
+    n = len(relevance)
+    return replace(
+        candidate,
+        terms=tuple(f"k{i}" for i in range(n)),
+        weights=np.ones(n, np.float32),
+        cosines=np.zeros(n, np.float32),
+        matches=np.zeros(n, np.int64),
+        exact=np.zeros(n, bool),
+        relevance=np.array(relevance, np.float32),
+        gram=np.array(gram, np.float32),
+    )
+
+
+def test_keywords_that_cancel_out_and_keywords_that_pull_the_other_way_are_named() -> None:
+    d1, d2, d3 = EXAMPLE.candidates
+    opposite = with_keywords(d2, [0.5, -0.5], [[1, -1], [-1, 1]])
+    mixed = with_keywords(d3, [0.5, 0.5, 0.25, 0.25, -0.25], np.eye(5).tolist())
+    trace = replace(EXAMPLE, candidates=(d1, opposite, mixed))
+    chosen = RankSettings(tau=0.9, method="causal")
+    # d1 0, d2 0 (a tie), d3 above both.
+    assert told(trace, chosen, 1) == (
+        "Moved down 1: it shares no keyword with the question, so nothing was set aside; what it says (k0, k1) cancels "
+        "out (causal score 0), less than what is left of the document that passed it. Its final score equals that of 1 "
+        "document; equal scores keep the order by similarity."
+    )
+    assert told(trace, chosen, 2) == (
+        "Moved up 2: it shares no keyword with the question, so nothing was set aside; what it says (k0, k1, k2, …) is "
+        "closer to the question than what is left of the 2 documents it passed. Pulling the other way: k4."
+    )
+
+
+def test_the_only_candidate_has_nothing_to_be_ranked_against() -> None:
+    alone = replace(EXAMPLE, candidates=EXAMPLE.candidates[:1])
+    assert told(alone, EXAMPLE.settings, 0) == (
+        "The only candidate: there is no other document to rank it against."
+    )
+
+
+@given(traces(min_documents=1) | loose_traces().filter(lambda t: t.candidates), rank_settings())
+def test_the_facts_add_up(trace: Trace, chosen: RankSettings) -> None:
+    ranking = rerank(ScoreTable.of(trace.candidates), chosen)
+    for index in range(len(trace.candidates)):
+        found = facts(trace, ranking, chosen, index)
+        assert found.passed + found.passed_last - found.overtaken == found.before - found.now
+        sentence = why_sentence(trace, ranking, chosen, index)
+        assert sentence.endswith(".")
+        moved = found.before - found.now
+        lead = f"Moved up {moved}" if moved > 0 else f"Moved down {-moved}" if moved < 0 else "Stays at rank"
+        assert sentence.startswith((lead, "The only candidate"))
+        if found.vanished:
+            assert ranking.causal[index] == 0
