@@ -8,7 +8,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup setup-tests lint check test fuzz golden bench evaluate clean
+.PHONY: help run setup setup-tests lint check test bench themes fuzz golden evaluate clean
 
 help: ## list what can be done
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,9 +45,6 @@ fuzz: setup-tests ## the laws of the method on twenty times more random cases
 
 golden: setup-tests ## write the golden files anew; read their diff before committing it
 	$(BIN)/pytest -m golden --golden=write
-
-bench: setup ## how long one turn of a slider takes
-	$(BIN)/python -m benchmarks.rerank
 
 evaluate: setup ## the paper's diagnostic table on the sample knowledge base
 	$(BIN)/python -m causalviz diagnose

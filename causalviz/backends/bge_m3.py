@@ -43,7 +43,8 @@ class BgeM3Encoder:
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             raise MissingBackendError(
                 f"the weights of encoder 'bge-m3' cannot be loaded from '{model}' ({str(error).splitlines()[0]}); "
-                "connect once to download them, give their folder as --encoder bge-m3:FOLDER, or choose e5-small (bundled)."
+                "connect once to download them, give their folder as --encoder bge-m3:FOLDER, or choose e5-small "
+                "(bundled)."
             ) from error
         config = self._model.model.model.config
         self.name = f"bge-m3@{getattr(config, '_commit_hash', None) or _folder_revision(Path(model))}"
@@ -67,7 +68,9 @@ class BgeM3Encoder:
         filled = [i for i, text in enumerate(texts) if text.strip()]
         if filled:
             with self._lock:
-                found = self._model.encode([texts[i] for i in filled], batch_size=BATCH, max_length=max_length)
+                found = self._model.encode(
+                    [texts[i] for i in filled], batch_size=BATCH, max_length=max_length
+                )
             vectors[filled] = found["dense_vecs"]
             # Half precision leaves norms a little off one.
             vectors[filled] /= np.linalg.norm(vectors[filled], axis=1, keepdims=True)

@@ -68,8 +68,8 @@ class FileEntry:
         """Return the file's bytes; one over the size limit is not read at all."""
         if self.size > DEFAULT_LIMITS.file_bytes:
             raise UnreadableFileError(
-                f"the file has {self.size / 1e6:.0f} MB, more than the {DEFAULT_LIMITS.file_bytes / 1e6:.0f} MB that are "
-                "read; split it into parts."
+                f"the file has {self.size / 1e6:.0f} MB, more than the "
+                f"{DEFAULT_LIMITS.file_bytes / 1e6:.0f} MB that are read; split it into parts."
             )
         try:
             return self.path.read_bytes()
