@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from causalviz.candidates import check_limits, cosines, nearest
 from causalviz.errors import KnowledgeBaseError, ParameterError
+from causalviz.explain.stuffing import density_limit
 from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
 from causalviz.knowledge_base import KnowledgeBase, UnitTable
 from causalviz.partition import check_tau, nearest_query_keyword
@@ -28,6 +28,8 @@ from causalviz.records import (
 )
 
 RANDOM_PAIRS = 2000
+SAMPLE = 201
+"""Values of the density distribution a trace keeps."""
 _SEED = 20260801
 
 
@@ -172,7 +174,10 @@ class Pipeline:
         retrieved = time.perf_counter()
         search = run.search
         table = self.base.units(search.unit)
-        candidates = self._candidates(run, table, rows, similarity)
+        known = self.base.word_index
+        repeats = table.occurrences(known[k.term] for k in run.keywords if k.term in known)
+        densities = repeats / np.maximum(table.tokens, 1)
+        candidates = self._candidates(run, table, rows, similarity, repeats)
         warnings = []
         if not run.keywords:
             warnings.append(
@@ -205,11 +210,13 @@ class Pipeline:
                 "score": end - retrieved,
                 "total": end - run.start,
             },
+            densities=_even_sample(np.sort(densities).astype(np.float32)),
+            density_limit=density_limit(densities),
             warnings=tuple(warnings),
         )
 
     def _candidates(
-        self, run: "_Run", table: UnitTable, rows: IndexVector, similarity: FloatVector
+        self, run: "_Run", table: UnitTable, rows: IndexVector, similarity: FloatVector, repeats: IndexVector
     ) -> tuple[Candidate, ...]:
         base, query_terms = self.base, {keyword.term for keyword in run.keywords}
         words = table.keyword_terms[rows]
@@ -224,9 +231,6 @@ class Pipeline:
         nearest_cosines, matches = nearest_query_keyword(vectors, run.keyword_vectors)
         blocks = vectors.reshape(n, k, self.encoder.dim)
         gram = (blocks @ blocks.transpose(0, 2, 1)).astype(np.float32)
-        tokens, repeats = _occurrences(
-            table.counts[rows], [base.word_index.get(term, -1) for term in query_terms]
-        )
         first_with: dict[bytes, str] = {}
         candidates = []
         for i, row in enumerate(rows):
@@ -247,22 +251,12 @@ class Pipeline:
                     exact=np.array([term in query_terms for term in terms], bool),
                     relevance=relevance[i, :size],
                     gram=gram[i, :size, :size],
-                    repeats=int(repeats[i]),
-                    tokens=int(tokens[i]),
+                    repeats=int(repeats[row]),
+                    tokens=int(table.tokens[row]),
                     duplicate_of=earlier if earlier != id_ else None,
                 )
             )
         return tuple(candidates)
-
-
-def _occurrences(counts: csr_matrix, words: Sequence[int]) -> tuple[IndexVector, IndexVector]:
-    """Count, row by row, all content words and those among ``words``."""
-    n = counts.shape[0]
-    row_of = np.repeat(np.arange(n), np.diff(counts.indptr))
-    among = np.isin(counts.indices, words)
-    tokens = np.bincount(row_of, counts.data, n)
-    repeats = np.bincount(row_of[among], counts.data[among], n)
-    return tokens.astype(np.int64), repeats.astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -277,6 +271,13 @@ class _Run:
     settings: RankSettings
     start: float
     encoded: float
+
+
+def _even_sample(ascending: FloatVector) -> FloatVector:
+    """At most SAMPLE values, evenly spaced in rank, the least and the greatest among them."""
+    if len(ascending) <= SAMPLE:
+        return ascending
+    return ascending[np.linspace(0, len(ascending) - 1, SAMPLE).round().astype(np.int64)]
 
 
 def normalise_query(query: str) -> str:

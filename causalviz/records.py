@@ -137,6 +137,10 @@ class Trace:
     random_pairs: FloatVector
     """Ascending cosines of random pairs of this knowledge base's keywords: the scale tau is read on."""
     seconds: dict[str, float]
+    densities: FloatVector = field(default_factory=lambda: np.zeros(0, np.float32))
+    """Ascending: the share of content words that are query keywords, of the units searched (or of an even sample)."""
+    density_limit: float | None = None
+    """The density documents rarely exceed by nature (explain/stuffing.py); None where too few use the words."""
     warnings: tuple[str, ...] = ()
 
 

@@ -37,6 +37,8 @@ def to_json(trace: Trace) -> JsonObject:
         "documents": trace.documents,
         "random_pairs": trace.random_pairs.tolist(),
         "seconds": trace.seconds,
+        "densities": trace.densities.tolist(),
+        "density_limit": trace.density_limit,
         "warnings": list(trace.warnings),
     }
 
@@ -86,12 +88,20 @@ def from_json(data: object) -> Trace:
             f"the trace has version {data.get('version')}, but this release reads version {VERSION}; "
             "ask the question again to write a new one."
         )
+    # Imported here: writing a trace needs no schema.
+    from pydantic import ValidationError
+
+    from causalviz.trace_schema import TraceFile
+
     try:
-        return _trace(data)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        checked = TraceFile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
         raise TraceError(
-            f"the trace is damaged ({type(error).__name__}: {error}); ask the question again to write a new one."
+            f"the trace is damaged ({place}: {first['msg']}); ask the question again to write a new one."
         ) from error
+    return _trace(checked.model_dump())
 
 
 def loads(text: str) -> Trace:
@@ -102,7 +112,7 @@ def loads(text: str) -> Trace:
     """
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and nesting beyond what Python reads
         raise TraceError(
             f"this is no JSON ({error}); a trace is written with `rank --trace FILE`."
         ) from error
@@ -127,6 +137,8 @@ def _trace(data: dict[str, Any]) -> Trace:
         documents=data["documents"],
         random_pairs=np.array(data["random_pairs"], np.float32),
         seconds=dict(data["seconds"]),
+        densities=np.array(data["densities"], np.float32),
+        density_limit=data["density_limit"],
         warnings=tuple(data["warnings"]),
     )
 

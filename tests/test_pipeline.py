@@ -46,6 +46,22 @@ def test_a_stuffed_copy_leads_by_similarity_and_falls_when_re_ranked(tmp_path: P
     assert trace.candidates[0].repeats == trace.candidates[0].tokens == 8
 
 
+def test_densities_are_those_of_every_document_searched(tmp_path: Path) -> None:
+    pipeline, _ = make_pipeline(tmp_path, TEXTS)
+    trace = pipeline.ask("late interaction", SearchSettings(top_k=1), SETTINGS)
+    # 0 of 6 words, 1 of 9, 8 of 8
+    assert trace.densities == pytest.approx([0, 1 / 9, 1])
+    assert trace.density_limit is None  # two documents use the words, four are needed to say what is usual
+    many = {f"d{i}.txt": f"late {'other ' * (9 + i)}" for i in range(6)} | {
+        "stuffed.txt": "late late late other"
+    }
+    (tmp_path / "many").mkdir()
+    pipeline, _ = make_pipeline(tmp_path / "many", many)
+    trace = pipeline.ask("late", SearchSettings(), SETTINGS)
+    assert trace.density_limit is not None
+    assert sum(trace.densities > trace.density_limit) == 1
+
+
 def test_every_number_of_a_trace_is_a_product_of_encoder_vectors(tmp_path: Path) -> None:
     pipeline, encoder = make_pipeline(tmp_path, TEXTS)
     trace = pipeline.ask("how late is token interaction", SearchSettings(theta=-1.0), SETTINGS)

@@ -18,7 +18,6 @@ from causalviz.explain.tau_path import tau_path
 from causalviz.explain.why import why_sentence
 from causalviz.rank import Ranking, rerank
 from causalviz.records import JsonObject
-from causalviz.score import Float64Array
 
 
 def ranking_explained(states: TauStates) -> JsonObject:
@@ -47,7 +46,7 @@ def ranking_explained(states: TauStates) -> JsonObject:
     }
 
 
-def document_explained(states: TauStates, index: int, densities: Float64Array | None = None) -> JsonObject:
+def document_explained(states: TauStates, index: int) -> JsonObject:
     """Explain one document's rank down to its keywords.
 
     Keys: as ``ranking_explained`` for the question; document; A and B (keywords; in B with the steps that add up to
@@ -56,7 +55,6 @@ def document_explained(states: TauStates, index: int, densities: Float64Array | 
     Args:
         states: The current point and all states.
         index: The document's place in baseline order.
-        densities: The reference of the stuffing evidence, see ``stuffing.stuffing_evidence``.
 
     Raises:
         ParameterError: there is no such candidate.
@@ -96,9 +94,7 @@ def document_explained(states: TauStates, index: int, densities: Float64Array | 
         "first": asdict(to_be_first(states, index, cells)),
         "first_region": None if region is None else {**asdict(region), "sentence": region.sentence()},
         "tau_path": [asdict(span) for span in tau_path(states).of(index)],
-        "stuffing": [
-            asdict(found) for found in stuffing_evidence(states.trace, states.settings, index, densities)
-        ],
+        "stuffing": [asdict(found) for found in stuffing_evidence(states.trace, states.settings, index)],
     }
 
 

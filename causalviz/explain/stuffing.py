@@ -41,7 +41,7 @@ class Evidence:
 
 
 def stuffing_evidence(
-    trace: Trace, settings: RankSettings, index: int, densities: Float64Array | None = None
+    trace: Trace, settings: RankSettings, index: int
 ) -> tuple[Evidence, Evidence, Evidence]:
     """Return the evidence on density, absorption and duplicates for one document.
 
@@ -49,19 +49,14 @@ def stuffing_evidence(
         trace: The question.
         settings: tau and mode decide A.
         index: The document's place in baseline order.
-        densities: (documents,) the density of the question's keywords in every document of the knowledge base, each
-            the occurrences of any of them divided by its content words. None: that of the candidates stands in,
-            which are fewer and closer to the question.
 
     Raises:
         ParameterError: there is no such candidate.
     """
     check_index(trace, index)
     candidate = trace.candidates[index]
-    if densities is None:
-        densities = np.array([density(one) for one in trace.candidates])
     return (
-        _repetition(candidate, densities),
+        _repetition(candidate, trace),
         _absorption(trace, settings, index),
         _duplicate(candidate),
     )
@@ -95,8 +90,8 @@ def share_in_a(candidate: Candidate, in_a: BoolArray) -> float:
     return float(weights[in_a].sum() / weights.sum()) if weights.size else 0.0
 
 
-def _repetition(candidate: Candidate, densities: Float64Array) -> Evidence:
-    value, limit = density(candidate), density_limit(densities)
+def _repetition(candidate: Candidate, trace: Trace) -> Evidence:
+    value, limit = density(candidate), trace.density_limit
     flagged = limit is not None and value > limit
     if not candidate.repeats:
         sentence = "Does not repeat the question's words."
@@ -110,7 +105,7 @@ def _repetition(candidate: Candidate, densities: Float64Array) -> Evidence:
     return Evidence(
         kind="density",
         value=value,
-        quantile=_quantile(densities, value),
+        quantile=_quantile(trace.densities.astype(np.float64), value),
         limit=limit,
         flagged=flagged,
         sentence=sentence,

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,15 +10,15 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csc_matrix, csr_matrix
 
 from causalviz.errors import KnowledgeBaseError
 from causalviz.keywords import DOCUMENT_KEYWORDS
 from causalviz.knowledge_base.store import Store
-from causalviz.records import FloatMatrix, FloatVector, Unit
+from causalviz.records import FloatMatrix, FloatVector, IndexVector, Unit
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class UnitTable:
     """What is ranked: all documents, or all chunks, of a knowledge base. N rows in id order."""
 
@@ -32,6 +32,28 @@ class UnitTable:
     """(N, 15), indices into the vocabulary by weight descending; -1 pads."""
     keyword_weights: FloatMatrix
     """(N, 15), lambda; 0 pads."""
+
+    @cached_property
+    def tokens(self) -> IndexVector:
+        """(N,), content words of each unit."""
+        total: IndexVector = np.add.reduceat(
+            np.append(self.counts.data, 0), self.counts.indptr[:-1], dtype=np.int64
+        )
+        total[np.diff(self.counts.indptr) == 0] = 0
+        return total
+
+    @cached_property
+    def _postings(self) -> csc_matrix:
+        return self.counts.tocsc()
+
+    def occurrences(self, words: Iterable[int]) -> IndexVector:
+        """Count in every unit how often any of some words, given by their places in the vocabulary, occurs: (N,)."""
+        found = np.zeros(len(self.ids), np.int64)
+        postings = self._postings
+        for word in words:
+            part = slice(postings.indptr[word], postings.indptr[word + 1])
+            found[postings.indices[part]] += postings.data[part]
+        return found
 
     def to_parts(self, prefix: str) -> dict[str, bytes]:
         """Serialise for Store.write_snapshot."""

@@ -31,8 +31,9 @@ def test_the_limit_by_hand() -> None:
 
 
 def test_a_density_beyond_the_limit_raises_the_flag() -> None:
-    trace = with_counts(worked_example(), (40, 100), (10, 100), (0, 0))
-    dense, usual, none = (stuffing_evidence(trace, trace.settings, i, USUAL)[0] for i in range(3))
+    counted = with_counts(worked_example(), (40, 100), (10, 100), (0, 0))
+    trace = replace(counted, densities=USUAL.astype(np.float32), density_limit=density_limit(USUAL))
+    dense, usual, none = (stuffing_evidence(trace, trace.settings, i)[0] for i in range(3))
     assert (dense.value, dense.quantile, dense.flagged) == (0.4, 1, True)
     assert dense.limit == pytest.approx(LIMIT)
     assert dense.sentence == (
