@@ -1,6 +1,7 @@
 /* The chosen document: why it stands where it stands, its keywords in A and B, and the arithmetic.
  *
- * detail() -> {element, choose(frame, index), update(frame, index)}. Rows are built per document, then only updated.
+ * detail() -> {element, choose(frame, index), update(frame, index), rest(frame, index)}. Rows are built per document, then only
+ * updated; what a keyword would do on the other side is worked out at rest.
  */
 /* global CausalVizRerank */
 (function (ns) {
@@ -30,7 +31,7 @@
 
     function remarksOf(frame, i) {
       const candidate = frame.trace.candidates[i];
-      const { stuffed, words } = ns.model.repetition(candidate);
+      const { stuffed, words } = ns.model.repetition(candidate, frame.trace);
       const twin = ns.model.twinOf(frame.trace, candidate);
       const list = [[stuffed ? "warn" : "", stuffed ? `⚠ ${words}` : words]];
       const empty = ns.model.emptiness(frame, i);
@@ -82,8 +83,9 @@
     }
     const contribution = h("span.cv-contribution", null, axis, value);
     const sharing = h("span.cv-share", { title: "Share of the document’s total keyword weight" }, weight, shareText);
-    const element = h("li.cv-kw", null, term, sharing, contribution, near);
-    return { element, near, bar, axis, value, contribution, share, inA: null };
+    const moved = h("span.cv-moved");
+    const element = h("li.cv-kw", null, term, sharing, contribution, near, moved);
+    return { element, near, bar, axis, value, contribution, moved, share, inA: null };
   }
 
   function keywordSet(letter, heading) {
@@ -94,6 +96,8 @@
       "div.cv-kw-head", { "aria-hidden": "true" },
       h("span", null, "keyword"), h("span", null, "share of weight"),
       letter === "B" ? h("span", null, "adds to the score") : null, h("span", null, letter === "A" ? "absorbed by" : "closest to"),
+      h("span.cv-moved", { title: letter === "A" ? "Its rank if this one keyword were not set aside" : "Its rank if this one keyword were set aside" },
+        letter === "A" ? "with it" : "without"),
     );
     const element = h(
       `div.cv-set.cv-set-${letter.toLowerCase()}`, { role: "group", "aria-label": `${heading} (${letter})` },
@@ -126,8 +130,24 @@
       else (side === "a" ? a : b).list.insertBefore(element, cursors[side]);
     }
 
+    /** The document's rank and score with each keyword on the other side. */
+    function rest(frame, i) {
+      const { table, ranking, state } = frame;
+      const outcomes = ns.path.otherSides(table, ranking, state, i);
+      const now = ranking.rank[i];
+      rows.forEach(({ moved }, j) => {
+        const { inA, causal, rank } = outcomes[j];
+        const move = now - rank;
+        setText(moved, move ? `${rank} ${move > 0 ? "▲" : "▼"}${Math.abs(move)}` : `${rank} =`);
+        setAttr(moved, "data-way", move > 0 ? "up" : move < 0 ? "down" : `${rank} =`);
+        setAttr(moved, "title", `${inA ? "Counted" : "Set aside"} instead: causal score ${fixed(causal, 4, "none")} (now ${fixed(scoreOf(frame, i), 4, "none")}), rank ${rank} (now ${now})`);
+      });
+      toggle(element, "cv-moved-old", false);
+    }
+
     function update(frame, i) {
       const { table, ranking, state } = frame;
+      toggle(element, "cv-moved-old", true);
       const parts = CausalVizRerank.contributions(table, ranking, i);
       const split = ns.model.shares(frame, i);
       let most = 0;
@@ -163,7 +183,8 @@
       setText(sum, split.countB ? `sum of what they add = causal score ${fixed(scoreOf(frame, i))}` : "");
     }
 
-    return { element: h("div.cv-sets", null, a.element, b.element), choose, update };
+    const element = h("div.cv-sets", null, a.element, b.element);
+    return { element, choose, update, rest };
   }
 
   /** The causal score itself; none where B is empty, whatever stands in for it in the ranking. */
@@ -257,6 +278,7 @@
         sets.update(frame, i);
         sums.update(frame, i);
       },
+      rest: sets.rest,
     };
   };
 })((globalThis.CausalVizView = globalThis.CausalVizView || {}));

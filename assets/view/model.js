@@ -6,7 +6,7 @@
 (function (ns) {
   "use strict";
 
-  /** From this share of query keywords among the content words on, the repetition count carries a warning mark. */
+  /** Where too few documents use the question's words to say what is usual, this share of content words is warned of. */
   const STUFFED_SHARE = 0.25;
   /** A column spread over less than this is stretched so much by min-max that the page says so. */
   const NARROW_RANGE = 0.02;
@@ -97,15 +97,18 @@
     return { total, a: total ? inA / total : 0, b: total ? 1 - inA / total : 0, countA, countB: table.size[i] - countA };
   }
 
-  /** How much of a document is the question's own keywords. */
-  function repetition(candidate) {
+  /** How much of a document is the question's own keywords, and whether documents rarely go so far (stuffing.py). */
+  function repetition(candidate, trace) {
     const { percent } = ns.dom;
     const { repeats, tokens } = candidate;
     const share = tokens > 0 ? Math.min(1, repeats / tokens) : 0;
     const words = repeats
       ? `repeats the question’s words ×${repeats}${tokens > 0 ? `, ${percent(share)} of its content words` : ""}`
       : "does not repeat the question’s words";
-    return { share, stuffed: repeats > 0 && share >= STUFFED_SHARE, words };
+    const limit = trace.density_limit;
+    const usual = typeof limit === "number";
+    const stuffed = repeats > 0 && (usual ? share > limit : share >= STUFFED_SHARE);
+    return { share, stuffed, words: stuffed && usual ? `${words}; documents here rarely exceed ${percent(limit)}` : words };
   }
 
   /** The empty-B sentence of a candidate, or null while it has a keyword of its own. */

@@ -25,8 +25,8 @@
     return { value, element: h(strong ? "span.cv-figure.cv-figure-strong" : "span.cv-figure", null, h("span.cv-figure-label", null, label), value) };
   }
 
-  function repetitionFlag(candidate) {
-    const { stuffed, words, share } = ns.model.repetition(candidate);
+  function repetitionFlag(candidate, trace) {
+    const { stuffed, words, share } = ns.model.repetition(candidate, trace);
     if (!candidate.repeats) return h("span.cv-flag.cv-flag-quiet", { title: words }, "repeats ×0");
     const short = `repeats ×${candidate.repeats}${candidate.tokens ? ` · ${ns.dom.percent(share)}` : ""}`;
     return h(
@@ -37,7 +37,8 @@
     );
   }
 
-  function card(candidate, side, index) {
+  function card(trace, index, side) {
+    const candidate = trace.candidates[index];
     const title = ns.model.titleOf(candidate);
     const rank = h("span.cv-rank");
     const heading = foreign("span.cv-title", shorten(title, TITLE_SHOWN), { title: isolate(shorten(title, TITLE_TOLD)) });
@@ -62,8 +63,8 @@
       "button.cv-card", { type: "button", "aria-pressed": "false", tabindex: "-1" },
       rankBox,
       side === "after"
-        ? h("span.cv-body", null, heading, repetitionFlag(candidate), special)
-        : h("span.cv-body", null, heading, h("span.cv-below", null, node.similarity.element, repetitionFlag(candidate))),
+        ? h("span.cv-body", null, heading, repetitionFlag(candidate, trace), special)
+        : h("span.cv-body", null, heading, h("span.cv-below", null, node.similarity.element, repetitionFlag(candidate, trace))),
       side === "after" ? figures : null,
     );
     node.item = h("li.cv-item", { "data-candidate": index }, node.button);
@@ -98,8 +99,8 @@
     function load(trace) {
       const half = LINK_WIDTH / 2;
       cards = {
-        before: trace.candidates.map((candidate, i) => card(candidate, "before", i)),
-        after: trace.candidates.map((candidate, i) => card(candidate, "after", i)),
+        before: trace.candidates.map((_, i) => card(trace, i, "before")),
+        after: trace.candidates.map((_, i) => card(trace, i, "after")),
       };
       trace.candidates.forEach((candidate, i) => {
         const twin = ns.model.twinOf(trace, candidate);

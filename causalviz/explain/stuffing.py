@@ -20,6 +20,9 @@ FEWEST = 4
 FENCE = 1.5
 """Tukey's fence: this many interquartile ranges above the upper quartile."""
 
+UNUSUAL = 0.25
+"""Where too few documents use the question's words to say what is usual, this density raises the flag."""
+
 Kind = Literal["density", "absorbed", "duplicate"]
 
 
@@ -92,7 +95,7 @@ def share_in_a(candidate: Candidate, in_a: BoolArray) -> float:
 
 def _repetition(candidate: Candidate, trace: Trace) -> Evidence:
     value, limit = density(candidate), trace.density_limit
-    flagged = limit is not None and value > limit
+    flagged = value >= UNUSUAL if limit is None else value > limit
     if not candidate.repeats:
         sentence = "Does not repeat the question's words."
     else:
