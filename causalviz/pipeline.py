@@ -79,16 +79,31 @@ class Pipeline:
         """
         run = self._start(query, search, settings)
         table = self.base.units(search.unit)
-        positions = {id_: row for row, id_ in enumerate(table.ids)}
-        unknown = [id_ for id_ in unit_ids if id_ not in positions]
-        if unknown:
-            raise ParameterError(
-                f"the knowledge base holds no {search.unit} '{unknown[0]}'; check the candidate ids."
-            )
-        rows = np.array(sorted(positions[id_] for id_ in unit_ids), np.int64)
+        rows = np.array(sorted(self._row(id_, search.unit) for id_ in unit_ids), np.int64)
         similarity = cosines(table.vectors[rows], run.vector)
         best = np.lexsort((rows, -similarity))
         return self._trace(run, rows[best], similarity[best])
+
+    def similarity_rank(self, query: str, unit_id: str, unit: Unit) -> int:
+        """Rank one document by similarity among all of the knowledge base, from 1; ties as for candidates.
+
+        Raises:
+            ParameterError: the question is empty, or the id is not in the knowledge base.
+        """
+        row = self._row(unit_id, unit)
+        vector = self.encoder.encode_queries([normalise_query(query)])[0]
+        similarity = cosines(self.base.units(unit).vectors, vector)
+        ahead = similarity > similarity[row]
+        ahead[:row] |= similarity[:row] == similarity[row]
+        return int(ahead.sum()) + 1
+
+    def _row(self, unit_id: str, unit: Unit) -> int:
+        try:
+            return self.base.units(unit).rows[unit_id]
+        except KeyError as error:
+            raise ParameterError(
+                f"the knowledge base holds no {unit} '{unit_id}'; check the id, which is the path below its folder."
+            ) from error
 
     def tokens(self, text: str) -> list[Token]:
         """Content words of an indexed text, to mark keywords in it."""

@@ -149,6 +149,15 @@ def test_documents_without_keywords_rank_by_similarity_below_the_others(tmp_path
     assert rerank(ScoreTable.of(trace.candidates), SETTINGS).empty_b.all()
 
 
+def test_the_rank_in_the_whole_knowledge_base_is_that_of_a_full_candidate_set(tmp_path: Path) -> None:
+    pipeline, _ = make_pipeline(tmp_path, {**TEXTS, "copy2.txt": TEXTS["copy.txt"], "a.txt": "late late salt"})
+    trace = pipeline.ask("late interaction", SearchSettings(top_k=99, theta=-1), SETTINGS)
+    found = [pipeline.similarity_rank("late interaction", c.id, "document") for c in trace.candidates]
+    assert found == [1, 2, 3, 4, 5]
+    with pytest.raises(ParameterError, match=r"no document 'nobody\.txt'"):
+        pipeline.similarity_rank("late", "nobody.txt", "document")
+
+
 def test_full_width_and_ascii_questions_ask_the_same(tmp_path: Path) -> None:
     pipeline, _ = make_pipeline(tmp_path, {"a.txt": "abc123 model", "b.txt": "other thing"})
     wide, plain = (pipeline.ask(q, SearchSettings(theta=-1), SETTINGS) for q in ("ＡＢＣ１２３", "ABC123"))

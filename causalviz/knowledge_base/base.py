@@ -34,6 +34,11 @@ class UnitTable:
     """(N, 15), lambda; 0 pads."""
 
     @cached_property
+    def rows(self) -> dict[str, int]:
+        """Row of each id."""
+        return {id_: row for row, id_ in enumerate(self.ids)}
+
+    @cached_property
     def tokens(self) -> IndexVector:
         """(N,), content words of each unit."""
         total: IndexVector = np.add.reduceat(
