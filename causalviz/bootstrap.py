@@ -41,7 +41,9 @@ def make_encoder(name: str) -> Encoder:
     """
     kind, _, place = name.partition(":")
     if kind not in ENCODERS or (place and kind != "bge-m3"):
-        raise ParameterError(f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}, bge-m3:FOLDER.")
+        raise ParameterError(
+            f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}, bge-m3:FOLDER."
+        )
     return BgeM3Encoder(place) if place else ENCODERS[kind]()
 
 

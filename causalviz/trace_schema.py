@@ -18,7 +18,9 @@ def _no_huge_integer(value: object) -> object:
     return value
 
 
-Real = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST, allow_inf_nan=False), BeforeValidator(_no_huge_integer)]
+Real = Annotated[
+    float, Field(ge=-_LARGEST, le=_LARGEST, allow_inf_nan=False), BeforeValidator(_no_huge_integer)
+]
 Weight = Annotated[Real, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from causalviz.bootstrap import make_encoder, pipeline_for
 from causalviz.cli.terminal import print_json, print_table, progress_bar
-from causalviz.errors import TraceError
+from causalviz.errors import ParameterError, TraceError
+from causalviz.exports import csv_table, trec_run
 from causalviz.pipeline import SearchSettings
 from causalviz.rank import Ranking, rerank
 from causalviz.records import JsonObject, RankSettings, Trace
@@ -32,6 +33,11 @@ def run(options: argparse.Namespace) -> None:
     ranking = rerank(ScoreTable.of(trace.candidates), chosen)
     if options.trace:
         write_trace(options.trace, trace)
+    if options.csv:
+        # The byte order mark tells spreadsheets that the table is UTF-8.
+        write_file(options.csv, csv_table(trace, ranking), encoding="utf-8-sig")
+    if options.trec:
+        write_file(options.trec, trec_run(trace, ranking, options.query_id))
     if options.json:
         print_json(ranking_to_json(trace, ranking))
     else:
@@ -60,6 +66,20 @@ def write_trace(path: Path, trace: Trace) -> None:
     except OSError as error:
         raise TraceError(
             f"the trace '{path}' cannot be written ({error.strerror}); choose another place."
+        ) from error
+
+
+def write_file(path: Path, content: str, encoding: str = "utf-8") -> None:
+    """Write what a command was asked to write; line ends stay as they are, a lone surrogate is written as its escape.
+
+    Raises:
+        ParameterError: the place cannot be written.
+    """
+    try:
+        path.write_text(content, encoding=encoding, errors="backslashreplace", newline="")
+    except OSError as error:
+        raise ParameterError(
+            f"'{path}' cannot be written ({error.strerror}); choose another place."
         ) from error
 
 

@@ -2,17 +2,23 @@
 
 import json
 import time
+import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from causalviz.bootstrap import SAMPLE
 from causalviz.dag import graph_to_json
+from causalviz.errors import ParameterError
 from causalviz.evaluation.themes import read_themes
 from causalviz.knowledge_base import IndexResult
 from causalviz.pipeline import Pipeline
-from causalviz.records import JsonObject, Trace
+from causalviz.records import JsonObject, RankSettings, Trace
+from causalviz.report import Made, Texts, report_html
 from causalviz.settings import ROOT
 from causalviz.trace import to_json
+from causalviz.trace_schema import SettingsEntry
 
 ASSETS = ROOT / "assets"
 _MINUTES_FROM = 90
@@ -53,9 +59,9 @@ def prepared_questions() -> list[str]:
     return [theme.query for theme in read_themes(SAMPLE / "themes.jsonl")]
 
 
-def trace_message(trace: Trace) -> str:
-    """The message that makes the page draw a trace."""
-    return _message({"trace": to_json(trace)})
+def trace_message(trace: Trace, chosen: str | None = None) -> str:
+    """The message that makes the page draw a trace, with one document chosen if its id is given."""
+    return _message({"trace": to_json(trace), "chosen": chosen})
 
 
 def error_message(sentence: str) -> str:
@@ -64,20 +70,70 @@ def error_message(sentence: str) -> str:
 
 
 def texts_message(pipeline: Pipeline, trace: Trace) -> str:
-    """The message that brings the candidates' texts, with the places of their keywords.
+    """The message that brings the candidates' texts, with the places of their keywords."""
+    return _message({"texts": marked_texts(pipeline, trace)})
+
+
+def marked_texts(pipeline: Pipeline, trace: Trace) -> Texts:
+    """Return the candidates' texts by id, with the places of their keywords.
 
     Each text is {"text", "characters", "spans": [[start, end, keyword index], ...]}: ``text`` is at most TEXT_LIMIT
     long, ``characters`` is the length of the whole.
     """
     texts = pipeline.base.texts([candidate.id for candidate in trace.candidates])
-    return _message(
-        {
-            "texts": {
-                candidate.id: _marked(pipeline, texts[candidate.id], candidate.terms)
-                for candidate in trace.candidates
-            }
-        }
+    return {
+        candidate.id: _marked(pipeline, texts[candidate.id], candidate.terms)
+        for candidate in trace.candidates
+    }
+
+
+def report_file(traces: Sequence[Trace], texts: Sequence[Texts] | None, chosen: str | None = None) -> str:
+    """Write a report with this release's view; see ``report.report_html``."""
+    with (ROOT / "pyproject.toml").open("rb") as project:
+        version = tomllib.load(project)["project"]["version"]
+    made = Made(
+        version=version,
+        date=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        template=_joined([ASSETS / "report.html"]),
+        style="\n".join([view_style(), _joined([ASSETS / "report.css"])]),
+        script=view_script(),
     )
+    return report_html(traces, texts, made, chosen)
+
+
+def report_message(pipeline: Pipeline, trace: Trace, shown: str, *, with_texts: bool) -> str:
+    """The message that makes the page save a report of a trace as it stands on screen.
+
+    Args:
+        pipeline: Holds the texts.
+        trace: What was asked.
+        shown: State of the view as JSON: {tau, alpha, method, mode, emptyB, chosen}.
+        with_texts: Whether the file may hold document text.
+    """
+    settings, wanted = view_state(shown)
+    texts = [marked_texts(pipeline, trace)] if with_texts else None
+    # What is chosen may still belong to the question before, if this one has no candidate.
+    chosen = next((c.id for c in trace.candidates if c.id == wanted), None)
+    report = report_file([replace(trace, settings=settings)], texts, chosen)
+    return _message({"report": report})
+
+
+def view_state(shown: str) -> tuple[RankSettings, str | None]:
+    """Read the state of the view as the page sends it: the settings, and the id of the chosen document.
+
+    Raises:
+        ParameterError: it is no such state; nothing a page sends is taken on trust.
+    """
+    try:
+        state = json.loads(shown)
+        names = {"tau": "tau", "alpha": "alpha", "method": "method", "mode": "mode", "empty_b": "emptyB"}
+        entry = SettingsEntry.model_validate({ours: state[theirs] for ours, theirs in names.items()})
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParameterError(
+            "the page sent a state that cannot be read; reload the page and ask again."
+        ) from error
+    chosen = state.get("chosen")
+    return RankSettings(**entry.model_dump()), chosen if isinstance(chosen, str) else None
 
 
 def _marked(pipeline: Pipeline, text: str, terms: Sequence[str]) -> JsonObject:
@@ -131,5 +187,7 @@ def time_left(start: float, done: int, total: int) -> str:
 
 
 def _message(value: JsonObject) -> str:
-    # The page reads the message with JSON.parse; a lone "<" would let Gradio take it for markup.
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    # The page does not react to the same message twice, so each has a number of its own. It reads them with JSON.parse;
+    # a lone "<" would let Gradio take one for markup.
+    numbered = {**value, "number": time.time_ns()}
+    return json.dumps(numbered, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")

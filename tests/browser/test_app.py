@@ -161,6 +161,26 @@ def test_an_empty_question_is_one_clear_sentence_and_loses_nothing(explore: Page
     expect(explore.locator(AFTER)).to_have_count(20)
 
 
+def test_a_missing_document_is_explained_and_shown_among_the_candidates(explore: Page) -> None:
+    ask(explore, QUESTION)
+    explore.locator("#missing button").first.click()
+    explore.locator("#missing-document input").fill("t1-data-export/canteen-notice.md")
+    explore.keyboard.press("Enter")
+    explore.locator("button#missing-why").click()
+    answer = explore.locator("#missing-answer textarea")
+    expect(answer).to_have_value(re.compile(r"by similarity .* missing because only 20 candidates are kept"))
+    expect(explore.locator(AFTER)).to_have_count(21)
+    expect(explore.locator(".cv-right")).to_contain_text("t1-data-export/canteen-notice.md")
+
+
+def test_an_error_notice_shows_markup_as_text(explore: Page) -> None:
+    explore.locator("#add-files button").first.click()
+    explore.locator("#keep-name textarea, #keep-name input").fill("<img src=x onerror=alert(1)>")
+    explore.locator("button#keep").click()
+    expect(explore.get_by_text("cannot be a name")).to_be_visible()
+    assert explore.locator(".toast-body img[src='x']").count() == 0
+
+
 HOSTILE = (
     "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}} <script>document.title='owned'</script>"
 )

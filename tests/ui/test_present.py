@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from test_pipeline import TEXTS, make_pipeline
 
+from causalviz.errors import ParameterError
 from causalviz.knowledge_base.indexing import IndexResult
 from causalviz.pipeline import SearchSettings
 from causalviz.records import FileReport, RankSettings
@@ -53,7 +54,31 @@ def test_no_message_can_be_taken_for_markup(tmp_path: Path) -> None:
         present.error_message(HOSTILE),
     ):
         assert "<" not in message
-    assert json.loads(present.error_message(HOSTILE)) == {"error": HOSTILE}
+    assert json.loads(present.error_message(HOSTILE))["error"] == HOSTILE
+
+
+def test_the_same_message_twice_is_two_messages() -> None:
+    # The page reacts to changes only: without a number, asking the same wrong question twice would leave it waiting.
+    assert present.error_message("x") != present.error_message("x")
+
+
+@pytest.mark.parametrize("state", ["null", "{", "[]", '{"tau": 60}', '{"tau": "x", "alpha": 0.5}'])
+def test_a_state_the_page_could_not_have_sent_is_refused(state: str) -> None:
+    with pytest.raises(ParameterError, match="reload the page"):
+        present.view_state(state)
+
+
+def test_the_state_of_the_view_is_read() -> None:
+    state = {
+        "tau": 1,
+        "alpha": 0.25,
+        "method": "causal",
+        "mode": "exact",
+        "emptyB": "fallback",
+        "chosen": "a",
+    }
+    expected = RankSettings(tau=1, alpha=0.25, method="causal", mode="exact", empty_b="fallback")
+    assert present.view_state(json.dumps(state)) == (expected, "a")
 
 
 def test_a_file_report_puts_refusals_first_and_never_calls_them_ready() -> None:

@@ -11,6 +11,8 @@ from causalviz.records import RankSettings, Trace, Unit
 from causalviz.ui import present
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
 from causalviz.ui.pages import uploads
+from causalviz.ui.pages.failing import notice
+from causalviz.ui.pages.missing import MissingDrawer
 
 _SESSION_SECONDS = 6 * 3600
 
@@ -22,10 +24,23 @@ root.view = view;
 watch("value", () => {
   const message = JSON.parse(props.value);
   if (message.trace) view.show((root.trace = message.trace));
+  if (message.chosen) view.setState({ chosen: message.chosen });
   if (message.texts) view.showTexts(message.texts);
   if (message.error) view.setStatus({ kind: "error", message: message.error });
+  if (message.report) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([message.report], { type: "text/html" }));
+    link.download = "causalviz-report.html";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
 });
 """
+# The state is read where it lives, when the button is pressed.
+_WITH_STATE = """(last, leave) => {
+  const view = document.querySelector(".causalviz-root").view;
+  return [last, leave, JSON.stringify(view ? view.state() : null)];
+}"""
 _SHOW_LOADING = """(...values) => {
   document.querySelector(".causalviz-root").view?.setStatus({ kind: "loading", message: "Looking for documents" });
   return values;
@@ -65,7 +80,12 @@ def build(library: Library) -> None:
     )
     with gr.Row(elem_id="drawers"):
         upload = uploads.build(library, base)
+        missing = MissingDrawer()
         options = _search_options()
+        with gr.Row(elem_id="report-bar", equal_height=True):
+            leave = gr.Checkbox(label="leave document text out", container=False, min_width=170)
+            report = gr.Button("Report", size="sm", scale=0, min_width=80, elem_id="save-report")
+            shown = gr.Textbox(visible=False)
     view = gr.HTML(
         "",
         html_template='<div class="causalviz-root"></div>',
@@ -89,14 +109,24 @@ def build(library: Library) -> None:
     def on_asked(last: tuple[Pipeline, Trace] | None) -> Any:  # noqa: ANN401 - a message, or no update
         return present.texts_message(*last) if last else gr.skip()
 
+    def on_report(last: tuple[Pipeline, Trace] | None, leave: bool, state: str) -> str:  # noqa: FBT001 - a checkbox
+        if last is None:
+            return present.error_message("there is nothing to report yet; ask a question first.")
+        try:
+            return present.report_message(*last, state, with_texts=not leave)
+        except CausalvizError as error:
+            raise notice(error) from error
+
     inputs = [question, base, upload, *options]
     private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
     for trigger in (ask.click, question.submit, picked.then):
         # The texts follow in a second message: finding keywords in them takes longer than ranking.
-        trigger(on_ask, inputs, [view, asked], js=_SHOW_LOADING, **private).then(
-            on_asked, asked, view, **private
-        )
+        answered = trigger(on_ask, inputs, [view, asked], js=_SHOW_LOADING, **private)
+        answered.then(on_asked, asked, view, **private)
+        answered.then(MissingDrawer.choices, asked, missing.document, **private)
+    missing.wire(asked, view)
+    report.click(on_report, [asked, leave, shown], view, js=_WITH_STATE, **private)
     theme.click(None, js=_SWITCH_THEME, api_visibility="private")
 
 

@@ -12,6 +12,7 @@ from causalviz.errors import CausalvizError
 from causalviz.protocols import Progress
 from causalviz.ui import present
 from causalviz.ui.library import SAMPLE_NAME, UPLOADS, Library, Upload
+from causalviz.ui.pages.failing import notice
 
 _SESSION_SECONDS = 6 * 3600
 
@@ -59,9 +60,9 @@ def build(library: Library, base: gr.Dropdown) -> gr.State:
             raise gr.Error("No file was chosen; choose or drop one or more, then read them.")
         own = own or Upload()
         try:
-            result = own.add([Path(path) for path in paths], library.encoder, _page_progress(progress))
+            result = own.add([Path(path) for path in paths], library.encoder, page_progress(progress))
         except CausalvizError as error:
-            raise gr.Error(str(error)) from error
+            raise notice(error) from error
         ready = own.pipeline is not None
         choices = [*library.names(), UPLOADS] if ready else library.names()
         return (
@@ -76,7 +77,7 @@ def build(library: Library, base: gr.Dropdown) -> gr.State:
         try:
             saved = library.save(own, wanted)
         except CausalvizError as error:
-            raise gr.Error(str(error)) from error
+            raise notice(error) from error
         return gr.Dropdown(choices=[*library.names(), UPLOADS], value=saved), f"Kept as **{saved}**."
 
     adding = add.click(on_add, [files, upload], [upload, base, said, report, files], api_visibility="private")
@@ -85,7 +86,8 @@ def build(library: Library, base: gr.Dropdown) -> gr.State:
     return upload
 
 
-def _page_progress(bar: gr.Progress) -> Progress:
+def page_progress(bar: gr.Progress) -> Progress:
+    """Draw progress, with the time left, on the page's own bar."""
     started = time.monotonic()
 
     def show(done: int, total: int, what: str) -> None:
