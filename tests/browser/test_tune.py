@@ -114,6 +114,10 @@ def test_the_other_page_keeps_what_was_asked(opened: Page) -> None:
     assert opened.locator(AFTER).count() == cards > 1
 
 
+def open_drawer(page: Page) -> None:
+    page.locator("#report-bar button").first.click()
+
+
 def saved(page: Page, folder: Path) -> str:
     with page.expect_download(timeout=30_000) as download:
         page.click("button#save-report")
@@ -129,9 +133,10 @@ def test_a_report_is_saved_as_the_page_stands_with_text_or_without(opened: Page,
     expect(opened.locator(".cv-text mark").first).to_be_visible(timeout=30_000)
     sentence = " ".join(opened.locator(".cv-text").inner_text().split("\n")[-1].split()[:8])
     assert len(sentence) > 20
+    open_drawer(opened)
     with_text = saved(opened, tmp_path)
     assert json.dumps(sentence, ensure_ascii=False)[1:-1] in with_text
-    opened.get_by_label("leave document text out").check()
+    opened.get_by_label("Leave document text out").check()
     without = saved(opened, tmp_path)
     assert json.dumps(sentence, ensure_ascii=False)[1:-1] not in without
     assert saved(opened, tmp_path)  # the same once more: it is saved again
@@ -142,5 +147,6 @@ def test_a_report_is_saved_as_the_page_stands_with_text_or_without(opened: Page,
 
 
 def test_without_a_question_there_is_no_report(opened: Page) -> None:
+    open_drawer(opened)
     opened.click("button#save-report")
     expect(opened.locator(".cv-status")).to_contain_text("ask a question first")

@@ -82,9 +82,9 @@ def build(library: Library) -> None:
         upload = uploads.build(library, base)
         missing = MissingDrawer()
         options = _search_options()
-        with gr.Row(elem_id="report-bar", equal_height=True):
-            leave = gr.Checkbox(label="leave document text out", container=False, min_width=170)
-            report = gr.Button("Report", size="sm", scale=0, min_width=80, elem_id="save-report")
+        with gr.Accordion("Save a report", open=False, elem_id="report-bar"):
+            leave = gr.Checkbox(label="Leave document text out", info="Keywords and scores stay; titles go too.")
+            report = gr.Button("Save as one HTML file", size="sm", elem_id="save-report")
             shown = gr.Textbox(visible=False)
     view = gr.HTML(
         "",
