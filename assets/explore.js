@@ -5,7 +5,12 @@
  *   const view = CausalVizView.mount(root, { graph, initial, onChange, theme })
  *   view.show(trace); view.showTexts(texts); view.setStatus({ kind, message }); view.state(); view.setState(patch)
  *
+ *   view.snapshots(); view.saveSnapshot(); view.restore(number); view.shareLink(); view.checkShared(shared); view.notify(words, kind)
+ *   view.download(kind)                       // csv json trec, and path map graph as .svg or .png
+ *   CausalVizView.sharedState()               // what a share link holds: {state, query, knowledgeBase, fingerprint, ...} or null
+ *
  * `initial` is a partial state {tau, alpha, method, mode, emptyB, chosen} for the first trace (a share link).
+ * `share: false` leaves out the button that copies a link, where an address means nothing to others (a report).
  * `theme` is "host" (the class `dark` on an ancestor decides), "system", "light" or "dark"; by default "host" inside Gradio.
  */
 /* global CausalVizRerank */
@@ -57,6 +62,11 @@
     const text = ns.text();
     const graph = options.graph ? ns.graph(options.graph) : null;
     const status = ns.status();
+    const whatif = ns.whatif({ turn, choose });
+    const snapshots = ns.snapshots({ restore });
+    const notice = ns.notice();
+    const toolbar = ns.toolbar({ save: saveSnapshot, share: options.share === false ? null : copyLink, download, graph });
+    summary.element.insertBefore(toolbar.element, summary.element.querySelector(".cv-facts"));
     const spoken = h("p.cv-sr", { role: "status" });
     const side = h("div.cv-side", null, text.element, graph ? graph.element : null);
     const right = h("div.cv-right", null, detail.element, side);
@@ -66,13 +76,19 @@
     ];
     right.prepend(jumps(parts, right));
     const main = h("div.cv-main", null, ranking.element, right);
-    const results = h("div.cv-results", null, summary.element, controls.element, main, spoken);
-    const frameElement = h("div.cv-frame", null, status.element, results);
+    const results = h("div.cv-results", null, summary.element, notice.element, controls.element, main, spoken);
+    const below = h("div.cv-below-fold", null, snapshots.element, whatif.element);
+    const frameElement = h("div.cv-frame", null, status.element, results, below);
     const element = h("div.causalviz", { "data-theme": themeOf(root, options.theme), lang: "en" }, frameElement);
 
-    const view = { show, showTexts, setStatus, state: () => ({ ...state }), setState, destroy, element, lastStepMs: 0 };
+    const view = {
+      show, showTexts, setStatus, state: () => ({ ...state }), setState, destroy, element, lastStepMs: 0, saveSnapshot, download, checkShared,
+      snapshots: snapshots.list, restore: (number) => restore(snapshots.get(number)), notify: (words, kind = "note") => notice.say(kind, words),
+      shareLink: () => (trace ? ns.share.link(trace, state) : { error: "There is no result to link to yet." }),
+    };
     let trace = null;
     let table = null;
+    let texts = null;
     let frame = null;
     let state = { tau: NaN, alpha: 0.5, method: "hybrid", mode: "semantic", emptyB: "last", chosen: null };
     let chosen = -1;
@@ -147,6 +163,7 @@
         text.update(frame, chosen);
         if (graph) graph.update(frame, chosen);
       }
+      whatif.update(frame, chosen, dragging);
       clearTimeout(resting);
       resting = setTimeout(rest, REST);
     }
@@ -154,6 +171,9 @@
     function rest() {
       if (!frame || frame.trace !== trace) return;
       ranking.settle();
+      whatif.rest();
+      snapshots.update(frame);
+      if (chosen >= 0) detail.rest(frame, chosen);
       const name = chosen >= 0 ? ns.dom.shorten(ns.model.titleOf(trace.candidates[chosen]), 80) : "";
       if (chosen >= 0) {
         ns.dom.setText(spoken, `${name}: rank ${frame.ranking.rank[chosen]}, by similarity ${frame.ranking.similarityRank[chosen]}.`);
@@ -177,6 +197,7 @@
       if (wanted) state = ns.model.merge(state, wanted);
       wanted = null;
       trace = next;
+      texts = null;
       table = CausalVizRerank.prepare(trace);
       frame = null;
       drawnChoice = -1;
@@ -197,8 +218,9 @@
       schedule(true);
     }
 
-    function showTexts(texts) {
-      text.load(texts || {});
+    function showTexts(given) {
+      texts = given || {};
+      text.load(texts);
       if (!frame || chosen < 0) return;
       text.choose(frame, chosen);
       text.update(frame, chosen);
@@ -213,6 +235,7 @@
 
     function reveal(what, kind) {
       toggle(results, "cv-hidden", what === "status");
+      toggle(below, "cv-hidden", what === "status");
       frameElement.dataset.shows = what;
       element.setAttribute("aria-busy", String(kind === "loading"));
     }
@@ -223,10 +246,82 @@
       else apply(patch || {});
     }
 
+    /** The frame of the present state, drawn already or not. */
+    const present = () => ns.model.frame(trace, table, state);
+
+    function saveSnapshot() {
+      if (!trace || !table.n) return;
+      const { name } = snapshots.save(present(), texts);
+      const button = h("button.cv-tool", { type: "button" }, "compare");
+      button.addEventListener("click", () => snapshots.element.scrollIntoView({ block: "start" }));
+      notice.say("note", `Kept as “${name}”, below the ranking, until this page is closed.`, button);
+    }
+
+    /** Show a snapshot again, with its own trace if that is another one than is shown. */
+    function restore(one) {
+      if (!one) return;
+      const asked = trace;
+      if (one.trace !== trace) {
+        show(one.trace);
+        if (one.texts) showTexts(one.texts);
+      }
+      setState(one.state);
+      if (one.trace.query !== asked.query) {
+        notice.say("warn", `“${one.name}” belongs to another question: “${ns.dom.shorten(one.query, 160)}”. Its result is shown again; nothing was asked anew.`);
+      } else if (one.fingerprint !== asked.fingerprint) {
+        notice.say("warn", `“${one.name}” was made before the knowledge base changed. Its result is shown again as it was.`);
+      } else notice.say("note", `“${one.name}” is shown again.`);
+    }
+
+    async function copyLink() {
+      const { link, error } = view.shareLink();
+      if (error) return notice.say("warn", error);
+      const field = h("input.cv-notice-link", { type: "text", readonly: true, value: link, "aria-label": "The link" });
+      let copied = true;
+      try {
+        await navigator.clipboard.writeText(link);
+      } catch {
+        copied = false;
+      }
+      notice.say("note", copied ? "The link is on the clipboard. It holds the question and the settings, no document." : "Copy this link:", field);
+      if (!copied) field.select();
+      return undefined;
+    }
+
+    /** Warn where what is shown is not what a link was made from; returns the sentences. */
+    function checkShared(shared) {
+      if (!shared || !trace) return [];
+      const found = ns.share.differences(shared, trace);
+      if (found.length) notice.say("warn", `Not quite what the link was made from: ${found.join("; ")}. Ranks may differ.`);
+      return found;
+    }
+
+    async function download(kind) {
+      if (!trace || !table.n) return;
+      const shown = present();
+      const name = (what) => ns.exports.fileName(trace, what);
+      const [what, format] = kind.split(".");
+      try {
+        if (kind === "csv") ns.exports.save(name("ranking.csv"), ns.exports.csv(shown), "text/csv;charset=utf-8");
+        else if (kind === "json") ns.exports.save(name("trace.json"), ns.exports.json(shown), "application/json");
+        else if (kind === "trec") ns.exports.save(name("run.txt"), ns.exports.trec(shown), "text/plain;charset=utf-8");
+        else {
+          const svg = what === "graph" ? graph.svg : whatif.figures()[what];
+          const caption = ns.exports.caption(what, shown, chosen);
+          if (format === "svg") ns.exports.save(name(`${what}.svg`), ns.exports.standAlone(svg, caption).text, "image/svg+xml");
+          else ns.exports.save(name(`${what}.png`), await ns.exports.png(svg, caption));
+        }
+      } catch (error) {
+        notice.say("warn", `This could not be written: ${error.message}.`);
+      }
+    }
+
     function destroy() {
+      toolbar.destroy();
       cancelAnimationFrame(pending);
       clearTimeout(resting);
       observer.disconnect();
+      whatif.destroy();
       element.remove();
     }
 

@@ -139,7 +139,7 @@
         const { inA, causal, rank } = outcomes[j];
         const move = now - rank;
         setText(moved, move ? `${rank} ${move > 0 ? "▲" : "▼"}${Math.abs(move)}` : `${rank} =`);
-        setAttr(moved, "data-way", move > 0 ? "up" : move < 0 ? "down" : `${rank} =`);
+        setAttr(moved, "data-way", move > 0 ? "up" : move < 0 ? "down" : "same");
         setAttr(moved, "title", `${inA ? "Counted" : "Set aside"} instead: causal score ${fixed(causal, 4, "none")} (now ${fixed(scoreOf(frame, i), 4, "none")}), rank ${rank} (now ${now})`);
       });
       toggle(element, "cv-moved-old", false);
