@@ -150,7 +150,9 @@ def test_documents_without_keywords_rank_by_similarity_below_the_others(tmp_path
 
 
 def test_the_rank_in_the_whole_knowledge_base_is_that_of_a_full_candidate_set(tmp_path: Path) -> None:
-    pipeline, _ = make_pipeline(tmp_path, {**TEXTS, "copy2.txt": TEXTS["copy.txt"], "a.txt": "late late salt"})
+    pipeline, _ = make_pipeline(
+        tmp_path, {**TEXTS, "copy2.txt": TEXTS["copy.txt"], "a.txt": "late late salt"}
+    )
     trace = pipeline.ask("late interaction", SearchSettings(top_k=99, theta=-1), SETTINGS)
     found = [pipeline.similarity_rank("late interaction", c.id, "document") for c in trace.candidates]
     assert found == [1, 2, 3, 4, 5]

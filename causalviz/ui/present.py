@@ -4,7 +4,7 @@ import json
 import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from causalviz.dag import graph_to_json
 from causalviz.errors import ParameterError
 from causalviz.evaluation.themes import read_themes
 from causalviz.knowledge_base import IndexResult
-from causalviz.pipeline import Pipeline
+from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import JsonObject, RankSettings, Trace
 from causalviz.report import Made, Texts, report_html
 from causalviz.settings import ROOT
@@ -23,6 +23,8 @@ from causalviz.trace_schema import SettingsEntry
 ASSETS = ROOT / "assets"
 _MINUTES_FROM = 90
 """Seconds from which an estimate is given in minutes."""
+MOST_CANDIDATES = 100
+"""The largest top k that the page offers."""
 TEXT_LIMIT = 8000
 """Characters of each document's text sent to the page; the page says when there is more."""
 
@@ -116,6 +118,38 @@ def report_message(pipeline: Pipeline, trace: Trace, shown: str, *, with_texts: 
     chosen = next((c.id for c in trace.candidates if c.id == wanted), None)
     report = report_file([replace(trace, settings=settings)], texts, chosen)
     return _message({"report": report})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedQuestion:
+    """What a share link asks again."""
+
+    query: str
+    knowledge_base: str | None
+    search: SearchSettings
+
+
+def shared_question(link: str) -> SharedQuestion | None:
+    """Read what the page found in its address: None where there was no link, defaults for what makes no sense in it."""
+    try:
+        found = json.loads(link)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("query"), str):
+        return None
+    usual = SearchSettings()
+    top_k, theta, unit = found.get("topK"), found.get("theta"), found.get("unit")
+    name = found.get("knowledgeBase")
+    return SharedQuestion(
+        query=found["query"],
+        knowledge_base=name if isinstance(name, str) else None,
+        search=SearchSettings(
+            top_k=top_k if isinstance(top_k, int) and 1 <= top_k <= MOST_CANDIDATES else usual.top_k,
+            theta=float(theta) if isinstance(theta, int | float) and -1 <= theta <= 1 else usual.theta,
+            unit="chunk" if unit == "chunk" else usual.unit,
+            centred=found.get("centred") is True,
+        ),
+    )
 
 
 def view_state(shown: str) -> tuple[RankSettings, str | None]:

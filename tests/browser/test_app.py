@@ -173,6 +173,33 @@ def test_a_missing_document_is_explained_and_shown_among_the_candidates(explore:
     expect(explore.locator(".cv-right")).to_contain_text("t1-data-export/canteen-notice.md")
 
 
+def test_a_share_link_asks_again_in_the_same_state(explore: Page, browser: Browser) -> None:
+    explore.locator("#options button").first.click()
+    explore.get_by_label("Centre keyword vectors").check()
+    ask(explore, QUESTION)
+    set_slider(explore, 1, 0.2)
+    link = explore.evaluate("document.querySelector('.causalviz-root').view.shareLink().link")
+    state = explore.evaluate("document.querySelector('.causalviz-root').view.state()")
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(link)
+    expect(other.locator(".cv-results")).to_contain_text(QUESTION, timeout=30_000)
+    assert other.evaluate("document.querySelector('.causalviz-root').view.state()") == state
+    assert other.evaluate("document.querySelector('.causalviz-root').trace.centred")
+    assert order_on_screen(other) == order_on_screen(explore)
+    context.close()
+
+
+@pytest.mark.parametrize("fragment", ["", "#cv=", "#cv=AAAA", "#cv=%3Cscript%3E", "#anything"])
+def test_a_damaged_link_opens_the_plain_page(explore: Page, app: str, fragment: str) -> None:
+    explore.goto(f"{app}/{fragment}")
+    explore.reload()
+    expect(explore.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    explore.wait_for_timeout(500)
+    expect(explore.locator("#question textarea")).to_have_value("")
+    expect(explore.locator(AFTER)).to_have_count(0)
+
+
 def test_an_error_notice_shows_markup_as_text(explore: Page) -> None:
     explore.locator("#add-files button").first.click()
     explore.locator("#keep-name textarea, #keep-name input").fill("<img src=x onerror=alert(1)>")

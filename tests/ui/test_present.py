@@ -114,3 +114,27 @@ def test_the_time_left_follows_the_pace(elapsed: float, done: int, total: int, w
 def test_the_prepared_questions_are_those_of_the_eight_themes() -> None:
     assert len(present.prepared_questions()) == 8
     assert "数据出境的安全如何评估" in present.prepared_questions()
+
+
+def test_a_share_link_is_read_and_nonsense_in_it_replaced() -> None:
+    link = {
+        "query": "q",
+        "knowledgeBase": "sample_kb",
+        "unit": "chunk",
+        "topK": 7,
+        "theta": 0.5,
+        "centred": True,
+    }
+    found = present.shared_question(json.dumps(link))
+    assert found is not None
+    assert (found.query, found.knowledge_base) == ("q", "sample_kb")
+    assert found.search == SearchSettings(top_k=7, theta=0.5, unit="chunk", centred=True)
+    odd = {"query": "q", "knowledgeBase": 5, "unit": "page", "topK": 10**9, "theta": "x", "centred": "yes"}
+    found = present.shared_question(json.dumps(odd))
+    assert found is not None
+    assert (found.knowledge_base, found.search) == (None, SearchSettings())
+
+
+@pytest.mark.parametrize("link", ["null", "", "{", "[]", '{"query": 5}'])
+def test_no_link_asks_nothing(link: str) -> None:
+    assert present.shared_question(link) is None

@@ -24,7 +24,7 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         gr.Tabs(elem_id="pages"),
     ):
         with gr.Tab("Explore"):
-            explore.build(library)
+            explore.build(library, blocks)
         with gr.Tab("Tune") as tab:
             tune.build(library, settings, tab)
     return blocks

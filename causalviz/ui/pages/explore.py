@@ -15,16 +15,23 @@ from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.missing import MissingDrawer
 
 _SESSION_SECONDS = 6 * 3600
+Asked = tuple[Pipeline, Trace] | None
+"""What a session asked last, and of whom."""
 
 # These snippets run in the page. The view and the trace it was given hang on its root element.
 _ON_LOAD = """
 const root = element.querySelector(".causalviz-root");
-const view = CausalVizView.mount(root, { graph: JSON.parse(props.graph) });
+let shared = CausalVizView.sharedState();
+const view = CausalVizView.mount(root, { graph: JSON.parse(props.graph), initial: shared?.state });
 root.view = view;
 watch("value", () => {
   const message = JSON.parse(props.value);
   if (message.trace) view.show((root.trace = message.trace));
   if (message.chosen) view.setState({ chosen: message.chosen });
+  if (message.trace && shared) {
+    view.checkShared(shared);
+    shared = null;
+  }
   if (message.texts) view.showTexts(message.texts);
   if (message.error) view.setStatus({ kind: "error", message: message.error });
   if (message.report) {
@@ -45,12 +52,14 @@ _SHOW_LOADING = """(...values) => {
   document.querySelector(".causalviz-root").view?.setStatus({ kind: "loading", message: "Looking for documents" });
   return values;
 }"""
+_READ_LINK = "() => JSON.stringify(CausalVizView.sharedState())"
+_AGAIN = "(_, ...values) => [JSON.stringify(CausalVizView.sharedState()), ...values]"
 _SWITCH_THEME = "() => { document.body.classList.toggle('dark'); }"
 _TITLE = "<div class='brand'><strong>CausalViz</strong><span>why a retriever ranks what it ranks</span></div>"
 
 
-def build(library: Library) -> None:
-    """Lay out the page and wire its events."""
+def build(library: Library, blocks: gr.Blocks) -> None:
+    """Lay out the page inside the app's blocks and wire its events."""
     asked = gr.State(None, time_to_live=_SESSION_SECONDS)
     with gr.Row(elem_id="top-bar", equal_height=True):
         gr.HTML(_TITLE, elem_id="brand", js_on_load=None, min_width=150)
@@ -83,7 +92,9 @@ def build(library: Library) -> None:
         missing = MissingDrawer()
         options = _search_options()
         with gr.Accordion("Save a report", open=False, elem_id="report-bar"):
-            leave = gr.Checkbox(label="Leave document text out", info="Keywords and scores stay; titles go too.")
+            leave = gr.Checkbox(
+                label="Leave document text out", info="Keywords and scores stay; titles go too."
+            )
             report = gr.Button("Save as one HTML file", size="sm", elem_id="save-report")
             shown = gr.Textbox(visible=False)
     view = gr.HTML(
@@ -95,21 +106,50 @@ def build(library: Library) -> None:
         apply_default_css=False,
     )
 
-    def on_ask(query: str, name: str, own: Upload | None, *chosen: Any) -> Any:  # noqa: ANN401 - what Gradio passes and takes
+    answers = _Answers(library)
+    inputs = [question, base, upload, *options]
+    private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
+    linked = blocks.load(answers.fill_in, shown, inputs, js=_READ_LINK, **private)
+    asking = [
+        trigger(answers.ask, inputs, [view, asked], js=_SHOW_LOADING, **private)
+        for trigger in (ask.click, question.submit, picked.then)
+    ]
+    asking.append(linked.then(answers.ask_again, [shown, *inputs], [view, asked], js=_AGAIN, **private))
+    for answered in asking:
+        # The texts follow in a second message: finding keywords in them takes longer than ranking.
+        answered.then(answers.texts, asked, view, **private)
+        answered.then(MissingDrawer.choices, asked, missing.document, **private)
+    missing.wire(asked, view)
+    report.click(answers.report, [asked, leave, shown], view, js=_WITH_STATE, **private)
+    theme.click(None, js=_SWITCH_THEME, api_visibility="private")
+
+
+class _Answers:
+    """What the page's events call; the return values follow their outputs."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def ask(self, query: str, name: str, own: Upload | None, *chosen: Any) -> Any:  # noqa: ANN401 - what Gradio passes and takes
+        """Give the message to the view, and what was asked of whom."""
         try:
-            pipeline = library.pipeline_for(name, own)
+            pipeline = self._library.pipeline_for(name, own)
             search = _search_settings(*chosen)
-            trace = pipeline.ask(
-                query, search, RankSettings(tau=pipeline.encoder.default_tau(centred=search.centred))
-            )
+            tau = pipeline.encoder.default_tau(centred=search.centred)
+            trace = pipeline.ask(query, search, RankSettings(tau=tau))
         except CausalvizError as error:
             return present.error_message(str(error)), None
         return present.trace_message(trace), (pipeline, trace)
 
-    def on_asked(last: tuple[Pipeline, Trace] | None) -> Any:  # noqa: ANN401 - a message, or no update
+    @staticmethod
+    def texts(last: Asked) -> Any:  # noqa: ANN401 - a message, or no update
+        """Give the texts of what was asked last."""
         return present.texts_message(*last) if last else gr.skip()
 
-    def on_report(last: tuple[Pipeline, Trace] | None, leave: bool, state: str) -> str:  # noqa: FBT001 - a checkbox
+    @staticmethod
+    def report(last: Asked, leave: bool, state: str) -> str:  # noqa: FBT001 - a checkbox
+        """Give a report of the view as it stands."""
         if last is None:
             return present.error_message("there is nothing to report yet; ask a question first.")
         try:
@@ -117,17 +157,18 @@ def build(library: Library) -> None:
         except CausalvizError as error:
             raise notice(error) from error
 
-    inputs = [question, base, upload, *options]
-    private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
-    for trigger in (ask.click, question.submit, picked.then):
-        # The texts follow in a second message: finding keywords in them takes longer than ranking.
-        answered = trigger(on_ask, inputs, [view, asked], js=_SHOW_LOADING, **private)
-        answered.then(on_asked, asked, view, **private)
-        answered.then(MissingDrawer.choices, asked, missing.document, **private)
-    missing.wire(asked, view)
-    report.click(on_report, [asked, leave, shown], view, js=_WITH_STATE, **private)
-    theme.click(None, js=_SWITCH_THEME, api_visibility="private")
+    def fill_in(self, link: str) -> Any:  # noqa: ANN401 - component updates
+        """Fill the inputs in from a share link."""
+        found = present.shared_question(link)
+        if found is None:
+            return [gr.skip()] * 7
+        name = found.knowledge_base if found.knowledge_base in self._library.names() else SAMPLE_NAME
+        search = found.search
+        return [found.query, name, gr.skip(), search.top_k, search.theta, search.unit, search.centred]
+
+    def ask_again(self, link: str, *values: Any) -> Any:  # noqa: ANN401 - as ask
+        """Ask what a share link filled in; nothing without one."""
+        return self.ask(*values) if present.shared_question(link) else (gr.skip(), gr.skip())
 
 
 def _search_options() -> list[gr.components.Component]:
@@ -135,7 +176,7 @@ def _search_options() -> list[gr.components.Component]:
     defaults = SearchSettings()
     with gr.Accordion("Search options", open=False, elem_id="options"), gr.Row():
         return [
-            gr.Slider(1, 100, defaults.top_k, step=1, label="Candidates (top k)"),
+            gr.Slider(1, present.MOST_CANDIDATES, defaults.top_k, step=1, label="Candidates (top k)"),
             gr.Slider(-1, 1, defaults.theta, step=0.01, label="Least similarity of a candidate (theta)"),
             gr.Radio(
                 [("documents", "document"), ("chunks of 4,096 characters", "chunk")],
