@@ -25,7 +25,9 @@ def ask(page: Page, address: str, theme: str, question: str) -> None:
 def main(address: str) -> None:
     """Write explore-light.png, explore-dark.png and graph.png."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM if CHROMIUM.exists() else None, args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM if CHROMIUM.exists() else None, args=FLAGS
+        )
         page = browser.new_page(viewport={"width": 1280, "height": 1100})
         ask(page, address, "light", ENGLISH)
         page.screenshot(path=HERE / "explore-light.png")

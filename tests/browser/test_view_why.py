@@ -14,6 +14,7 @@ from oracle import World, WorldDocument
 from playwright.sync_api import Page
 from strategies import EMPTY_B, METHODS, MODES, trace_of, unit
 
+from causalviz.explain.why import why_sentence
 from causalviz.rank import Ranking, rerank
 from causalviz.records import RankSettings, Trace
 from causalviz.score import ScoreTable
@@ -235,6 +236,8 @@ def test_why_is_true_whatever_the_numbers(view: ViewPage) -> None:
             for i, parts in enumerate(told):
                 facts = Facts(given, choice, ranking, i)
                 text = sentence(parts)
+                # the command line and the report say the same
+                assert text == why_sentence(given, ranking, choice, i)
                 for claim, holds in CLAIMS.items():
                     for match in re.finditer(claim, text):
                         heard[claim] += 1

@@ -14,15 +14,7 @@ from strategies import trace_of, unit
 from causalviz.dag import graph_to_json
 from causalviz.records import Candidate, JsonObject, Keyword, RankSettings, Trace
 from causalviz.trace import to_json
-
-ASSETS = Path(__file__).parents[2] / "assets"
-SCRIPTS = [
-    ASSETS / "rerank.js",
-    ASSETS / "view" / "dom.js",
-    *sorted(path for path in (ASSETS / "view").glob("*.js") if path.name != "dom.js"),
-    ASSETS / "explore.js",
-]
-STYLES = [ASSETS / "explore.css", *sorted((ASSETS / "view").glob("*.css"))]
+from causalviz.ui.present import view_script, view_style
 
 # Two frames: the first draws what was asked for, the second comes after it.
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -132,8 +124,7 @@ class ViewPage:
         """Write the page to a folder and open it from there."""
         self.page = page
         self.requests: list[str] = []
-        styles = "".join(path.read_text(encoding="utf-8") for path in STYLES)
-        scripts = "".join(f"<script>{path.read_text(encoding='utf-8')}</script>" for path in SCRIPTS)
+        styles, scripts = view_style(), f"<script>{view_script()}</script>"
         given = json.dumps({"graph": graph_to_json(), **(options or {})})
         file = folder / "view.html"
         file.write_text(
