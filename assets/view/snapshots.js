@@ -60,7 +60,18 @@
       }));
     }
 
-    function column(one, nowRanks) {
+    /** How far the order of a snapshot agrees with the present one, in words and numbers. */
+    function agreement(one, nowOrder) {
+      const { rankBiasedOverlap, apCorrelation } = ns.agreement;
+      const overlap = rankBiasedOverlap(one.order, nowOrder);
+      const correlation = apCorrelation(one.order, nowOrder);
+      const figure = (value) => (value === null ? "not defined" : value.toFixed(3));
+      return h("p.cv-snap-note", {
+        title: "Rank-biased overlap (p = 0.9): 1 for the same order, 0 for nothing in common, the top counting most. AP correlation (τAP): 1 for the same order, -1 for the reverse.",
+      }, `agreement with now: overlap (RBO) ${figure(overlap)} · correlation (τAP) ${figure(correlation)}`);
+    }
+
+    function column(one, nowOrder, nowRanks) {
       const name = h("input.cv-snap-name", { type: "text", value: one.name, maxlength: 60, "aria-label": "Name of this snapshot", autocomplete: "off" });
       name.addEventListener("change", () => {
         one.name = name.value.trim() || one.name;
@@ -74,6 +85,7 @@
       const changed = frame && !other && one.fingerprint !== frame.trace.fingerprint;
       return h("div.cv-snap", null,
         h("div.cv-snap-head", null, name, back, gone), h("p.cv-snap-note", null, settings(one.state, one.encoder)),
+        agreement(one, nowOrder),
         other ? h("p.cv-snap-warn", null, "another question: ", foreign("span", shorten(one.query, 120))) : null,
         changed ? h("p.cv-snap-warn", null, "the knowledge base has changed since") : null, rows(one.trace, one.order, nowRanks));
     }
@@ -100,7 +112,7 @@
       columns.replaceChildren(
         h("div.cv-snap.cv-snap-now", null, h("div.cv-snap-head", null, h("strong", null, "Now"), h("span.cv-snap-count", null, count(order.length, "document"))),
           h("p.cv-snap-note", null, settings(state, trace.encoder)), rows(trace, order, null)),
-        ...shown.map((one) => column(one, nowRanks)),
+        ...shown.map((one) => column(one, order, nowRanks)),
       );
     }
 
