@@ -103,6 +103,21 @@ def test_rank_reads_an_indexed_knowledge_base_and_writes_a_trace(
     assert (trace.knowledge_base, trace.documents) == ("a", 3)
 
 
+@pytest.mark.parametrize("number", ["9087", "1044", "580"])
+def test_an_identifier_is_one_keyword_and_finds_its_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: str
+) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path / "home"))
+    for other in ("9087", "1044", "580"):
+        text = f"Repair order PPR-{other}\nThe technician isolates the pump, fits the new seal and checks it for leaks."
+        (tmp_path / f"{other}.txt").write_text(text, encoding="utf-8")
+    found = run_json(capsys, "rank", f"PPR-{number}", "--kb", str(tmp_path))
+    assert [k["term"] for k in found["query_keywords"]] == [f"ppr-{number}"]
+    by_similarity = {d["similarity_rank"]: d for d in found["documents"]}
+    assert by_similarity[1]["id"] == f"{number}.txt"
+    assert [a["term"] for a in by_similarity[1]["A"]] == [f"ppr-{number}"]
+
+
 def test_exact_mode_keeps_what_is_only_similar(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     semantic, exact = (
         run_json(capsys, "rank", "token match", "--kb", str(folder), "--tau", "0.5", "--mode", mode)
