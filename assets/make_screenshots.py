@@ -23,7 +23,7 @@ def ask(page: Page, address: str, theme: str, question: str) -> None:
 
 
 def main(address: str) -> None:
-    """Write explore-light.png, explore-dark.png and graph.png."""
+    """Write explore-light.png, explore-dark.png, graph.png and whatif.png."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM if CHROMIUM.exists() else None, args=FLAGS
@@ -34,6 +34,9 @@ def main(address: str) -> None:
         page.get_by_role("button", name="Graph", exact=True).click()
         page.wait_for_timeout(400)
         page.locator(".cv-right").screenshot(path=HERE / "graph.png")
+        page.locator(".cv-whatif").first.scroll_into_view_if_needed()
+        page.wait_for_timeout(1500)
+        page.locator(".cv-whatif").first.screenshot(path=HERE / "whatif.png")
         page.set_viewport_size({"width": 1920, "height": 1100})
         ask(page, address, "dark", CHINESE)
         page.screenshot(path=HERE / "explore-dark.png")

@@ -265,17 +265,20 @@
   ns.detail = function detail() {
     const top = head();
     const sets = keywords();
+    const fall = ns.waterfall();
     const sums = arithmetic();
     return {
-      element: h("section.cv-detail", { "aria-label": "Chosen document" }, top.element, sets.element, sums.element),
+      element: h("section.cv-detail", { "aria-label": "Chosen document" }, top.element, sets.element, fall.element, sums.element),
       anchors: { keywords: sets.element, arithmetic: sums.element, why: top.element },
       choose(frame, i) {
         top.choose(frame, i);
         sets.choose(frame, i);
+        fall.choose(frame, i);
       },
       update(frame, i) {
         top.update(frame, i);
         sets.update(frame, i);
+        fall.update(frame, i);
         sums.update(frame, i);
       },
       rest: sets.rest,
