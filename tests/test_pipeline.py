@@ -175,7 +175,19 @@ def test_a_chunk_is_ranked_by_the_same_code(tmp_path: Path) -> None:
     # 12,406 characters in chunks of 4,096 that start every 3,584: at 0, 3584, 7168 and 10752
     assert ids == {"copy.txt#1", "maxsim.txt#1", "recipe.txt#1", *(f"long.txt#{n}" for n in range(1, 5))}
     assert trace.documents == 7
-    assert pipeline.base.texts(["long.txt#2"])["long.txt#2"] == long[3584 : 3584 + 4096]
+    assert pipeline.base.texts(["long.txt#2"], "chunk")["long.txt#2"] == long[3584 : 3584 + 4096]
+
+
+def test_a_chunk_and_a_document_of_one_name_keep_their_texts_apart(tmp_path: Path) -> None:
+    long = "word " * 900
+    pipeline, _ = make_pipeline(tmp_path, {"a": long.strip(), "a#2": "another document"})
+    assert pipeline.base.texts(["a#2"], "document") == {"a#2": "another document"}
+    assert pipeline.base.texts(["a#2", "a#2#1"], "chunk") == {
+        "a#2": long.strip()[3584:],
+        "a#2#1": "another document",
+    }
+    with pytest.raises(KnowledgeBaseError, match="no longer in the knowledge base"):
+        pipeline.base.texts(["gone"], "document")
 
 
 def test_a_given_candidate_set_is_ranked_whatever_its_similarity(tmp_path: Path) -> None:

@@ -132,16 +132,28 @@ class KnowledgeBase:
         mean: FloatVector = self.term_vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
         return mean
 
-    def texts(self, unit_ids: Sequence[str]) -> dict[str, str]:
-        """Texts of documents or chunks, exactly as indexed, by id."""
-        with Store.open(self.path) as store:
-            found = {id_: document.text for id_, document in store.documents(unit_ids).items()}
-            for id_ in unit_ids:
-                if id_ in found:
-                    continue
-                owner, _, number = id_.rpartition("#")
-                chunk = store.chunk_ranges(owner)[int(number)]
-                found[id_] = store.documents([owner])[owner].text[chunk.start : chunk.end]
+    def texts(self, unit_ids: Sequence[str], unit: Unit) -> dict[str, str]:
+        """Texts of documents or of chunks, exactly as indexed, by id.
+
+        Raises:
+            KnowledgeBaseError: one of them is gone: the knowledge base was indexed again in the meantime.
+        """
+        places = {id_: id_.rpartition("#")[::2] if unit == "chunk" else (id_, "") for id_ in unit_ids}
+        found = {}
+        try:
+            with Store.open(self.path) as store:
+                documents = store.documents({owner for owner, _ in places.values()})
+                for id_, (owner, number) in places.items():
+                    text = documents[owner].text
+                    if number:
+                        chunk = store.chunk_ranges(owner)[int(number)]
+                        text = text[chunk.start : chunk.end]
+                    found[id_] = text
+        except KeyError as error:
+            raise KnowledgeBaseError(
+                f"the text of '{id_}' is no longer in the knowledge base, which was indexed again; "
+                "ask the question anew."
+            ) from error
         return found
 
     def to_parts(self) -> dict[str, bytes]:

@@ -82,7 +82,7 @@ def marked_texts(pipeline: Pipeline, trace: Trace) -> Texts:
     Each text is {"text", "characters", "spans": [[start, end, keyword index], ...]}: ``text`` is at most TEXT_LIMIT
     long, ``characters`` is the length of the whole.
     """
-    texts = pipeline.base.texts([candidate.id for candidate in trace.candidates])
+    texts = pipeline.base.texts([candidate.id for candidate in trace.candidates], trace.unit)
     return {
         candidate.id: _marked(pipeline, texts[candidate.id], candidate.terms)
         for candidate in trace.candidates

@@ -120,7 +120,7 @@ def build(library: Library, blocks: gr.Blocks) -> None:
         # The texts follow in a second message: finding keywords in them takes longer than ranking.
         answered.then(answers.texts, asked, view, **private)
         answered.then(MissingDrawer.choices, asked, missing.document, **private)
-    missing.wire(asked, view)
+    missing.wire(asked, view, answers.texts)
     report.click(answers.report, [asked, leave, shown], view, js=_WITH_STATE, **private)
     theme.click(None, js=_SWITCH_THEME, api_visibility="private")
 
@@ -145,7 +145,12 @@ class _Answers:
     @staticmethod
     def texts(last: Asked) -> Any:  # noqa: ANN401 - a message, or no update
         """Give the texts of what was asked last."""
-        return present.texts_message(*last) if last else gr.skip()
+        if last is None:
+            return gr.skip()
+        try:
+            return present.texts_message(*last)
+        except CausalvizError as error:
+            return present.error_message(str(error))
 
     @staticmethod
     def report(last: Asked, leave: bool, state: str) -> str:  # noqa: FBT001 - a checkbox

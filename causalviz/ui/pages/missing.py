@@ -1,5 +1,6 @@
 """The drawer that answers "why is this document missing?"."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -37,8 +38,14 @@ class MissingDrawer:
             )
             self._state = gr.Textbox(visible=False)
 
-    def wire(self, asked: gr.State, view: gr.HTML) -> None:
-        """React to the button: the answer in words, and the ranking with the document added and chosen."""
+    def wire(self, asked: gr.State, view: gr.HTML, texts: Callable[..., Any]) -> None:
+        """React to the button: the answer in words, and the ranking with the document added and chosen.
+
+        Args:
+            asked: What the session asked last.
+            view: Where the ranking is drawn.
+            texts: Gives the message with the texts of what was asked.
+        """
 
         def on_why(last: tuple[Pipeline, Trace] | None, unit_id: str | None, state: str) -> Any:  # noqa: ANN401 - component updates
             try:
@@ -62,13 +69,7 @@ class MissingDrawer:
             api_visibility="private",
             show_progress="hidden",
         )
-        event.then(
-            lambda last: present.texts_message(*last) if last else gr.skip(),
-            asked,
-            view,
-            api_visibility="private",
-            show_progress="hidden",
-        )
+        event.then(texts, asked, view, api_visibility="private", show_progress="hidden")
 
     @staticmethod
     def choices(last: tuple[Pipeline, Trace] | None) -> Any:  # noqa: ANN401 - a component update
