@@ -95,6 +95,7 @@ def random_pipeline(encoder: Encoder) -> Pipeline:
     documents = UnitTable(
         ids=tuple(f"{i:06d}.txt" for i in range(DOCUMENTS)),
         titles=tuple(f"Document {i}" for i in range(DOCUMENTS)),
+        text_hashes=tuple(str(i) for i in range(DOCUMENTS)),
         vectors=unit_rows(DOCUMENTS),
         counts=counts,
         keyword_terms=draw.integers(0, len(words), (DOCUMENTS, DOCUMENT_KEYWORDS)).astype(np.int32),

@@ -11,8 +11,10 @@ from causalviz.backends.e5_small import E5SmallEncoder
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.backends.segmentation import default_tokenizer
 from causalviz.errors import ParameterError
+from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.themes import Theme
 from causalviz.knowledge_base import (
+    FILE_VERSION,
     IndexResult,
     RecordEntry,
     Source,
@@ -85,9 +87,18 @@ def themes_pipeline(
     return indexed_pipeline(path, source, encoder, progress, file.stem)
 
 
+def collection_pipeline(
+    collection: Collection, folder: Path, encoder: Encoder, settings: Settings, progress: Progress
+) -> Pipeline:
+    """Index the documents of a test collection into the cache; a second run finds them there."""
+    source = [RecordEntry(document) for document in collection.documents]
+    path = cache_file(settings, encoder, f"collection:{folder.resolve()}")
+    return indexed_pipeline(path, source, encoder, progress, collection.name)
+
+
 def cache_file(settings: Settings, encoder: Encoder, key: str) -> Path:
     """Place of the knowledge base that is built on the way for a key and an encoder."""
-    identity = json.dumps([key, encoder.name]).encode("utf-8", "surrogatepass")
+    identity = json.dumps([key, encoder.name, FILE_VERSION]).encode("utf-8", "surrogatepass")
     return settings.cache / f"{hashlib.sha256(identity).hexdigest()[:16]}.kb"
 
 

@@ -24,6 +24,10 @@ class KnowledgeBaseError(CausalvizError):
     """A knowledge base is missing, of another version or encoder, or damaged."""
 
 
+class StoppedError(CausalvizError):
+    """Somebody asked a long run to stop; what it had finished is kept."""
+
+
 class TraceError(CausalvizError, ValueError):
     """A trace file is not one, or of a version this release cannot read."""
 

@@ -1,6 +1,7 @@
 """What is stored, what is encoded again, and what a crash leaves behind."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from causalviz.errors import KnowledgeBaseError
 from causalviz.keywords import Token
-from causalviz.knowledge_base import KnowledgeBase, folder_source, open_knowledge_base, update
+from causalviz.knowledge_base import FILE_VERSION, KnowledgeBase, folder_source, open_knowledge_base, update
 from causalviz.knowledge_base.indexing import IndexResult, counts_within, mean_of_chunks
-from causalviz.records import Chunk
+from causalviz.knowledge_base.store import Store
+from causalviz.records import Chunk, FloatMatrix
 
 
 class CrashError(Exception):
@@ -154,7 +156,9 @@ def test_a_knowledge_base_of_another_version_is_refused(tmp_path: Path) -> None:
     index(path, write(tmp_path / "docs", one="late interaction"))
     with sqlite3.connect(path) as db:
         db.execute("UPDATE meta SET value = 999 WHERE key = 'version'")
-    with pytest.raises(KnowledgeBaseError, match="version 999, but this release reads version 1"):
+    with pytest.raises(
+        KnowledgeBaseError, match=f"version 999, but this release reads version {FILE_VERSION}"
+    ):
         load(path)
 
 
@@ -235,3 +239,70 @@ def test_a_chunk_counts_the_words_wholly_inside_it(
     counted = counts_within(tokens, part)
     inside = [t.term for t in tokens if t.start >= part.start and t.end <= part.end]
     assert sorted(counted.elements()) == sorted(inside)
+
+
+def test_a_file_that_cannot_be_opened_changes_nothing_run_after_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "docs", good="late interaction", shut="token vectors")
+    path = tmp_path / "a.kb"
+    index(path, folder)
+    before = load(path)
+    opens = Path.read_bytes
+
+    def denied(self: Path) -> bytes:
+        if self.name in {"shut.txt", "never.txt"}:
+            raise PermissionError(13, "Permission denied")
+        return opens(self)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    write(folder, never="never read")
+    generations: list[int] = []
+    for _ in range(3):
+        result = index(path, folder)
+        reasons = {r.file: r.reason or "" for r in result.files if r.status == "refused"}
+        assert "earlier is kept" in reasons["shut.txt"]
+        assert "cannot be opened (Permission denied)" in reasons["never.txt"]
+        with Store.open(path) as store:
+            generations.append(store.generation)
+    # noting the new file changed something once
+    assert generations[0] == generations[1] == generations[2]
+    assert_same(before, load(path))
+
+
+def test_a_run_that_writes_meanwhile_does_not_mix_into_a_snapshot(tmp_path: Path) -> None:
+    folder = write(tmp_path / "docs", one="late interaction", two="token vectors")
+    path = tmp_path / "a.kb"
+    index(path, folder)
+    with sqlite3.connect(path) as db:  # as after a crash: the sources are ahead of the snapshot
+        db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+
+    class Meddling(WordEncoder):
+        def encode_queries(self, texts: Sequence[str]) -> FloatMatrix:
+            with sqlite3.connect(path) as other:
+                other.execute("DELETE FROM documents WHERE id = 'two.txt'")
+                other.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+            return super().encode_queries(texts)
+
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM terms WHERE term = 'token'")  # so that the encoder is asked
+    opened = open_knowledge_base(path, Meddling(), silent)
+    assert opened.documents.ids == ("one.txt", "two.txt")
+    assert load(path).documents.ids == ("one.txt",)
+
+
+def test_a_folder_is_no_place_for_a_knowledge_base(tmp_path: Path) -> None:
+    with pytest.raises(KnowledgeBaseError, match="is a folder, but a knowledge base is one file"):
+        index(tmp_path, write(tmp_path / "docs", one="late interaction"))
+
+
+def test_texts_of_a_knowledge_base_that_has_changed_are_not_shown_for_the_old_one(tmp_path: Path) -> None:
+    folder = write(tmp_path / "docs", one="late interaction")
+    path = tmp_path / "a.kb"
+    index(path, folder)
+    before = load(path)
+    assert before.texts(["one.txt"], "document") == {"one.txt": "late interaction"}
+    write(folder, one="other words")
+    index(path, folder)
+    with pytest.raises(KnowledgeBaseError, match="indexed again since"):
+        before.texts(["one.txt"], "document")

@@ -10,8 +10,10 @@ from causalviz.knowledge_base.indexing import (
     update,
 )
 from causalviz.knowledge_base.opening import open_knowledge_base
+from causalviz.knowledge_base.store import VERSION as FILE_VERSION
 
 __all__ = [
+    "FILE_VERSION",
     "FileEntry",
     "IndexResult",
     "KnowledgeBase",

@@ -24,6 +24,8 @@ class UnitTable:
 
     ids: tuple[str, ...]
     titles: tuple[str, ...]
+    text_hashes: tuple[str, ...]
+    """Equal for equal texts."""
     vectors: FloatMatrix
     """(N, dim), rows of norm 1; a document's is the normalised mean of its chunks'."""
     counts: csr_matrix
@@ -65,6 +67,7 @@ class UnitTable:
         return {
             f"{prefix}.ids": _dump(self.ids),
             f"{prefix}.titles": _dump(self.titles),
+            f"{prefix}.text_hashes": _dump(self.text_hashes),
             f"{prefix}.vectors": self.vectors.tobytes(),
             f"{prefix}.indptr": self.counts.indptr.astype(np.int32).tobytes(),
             f"{prefix}.indices": self.counts.indices.astype(np.int32).tobytes(),
@@ -88,6 +91,7 @@ class UnitTable:
         return cls(
             ids=ids,
             titles=tuple(json.loads(parts[f"{prefix}.titles"])),
+            text_hashes=tuple(json.loads(parts[f"{prefix}.text_hashes"])),
             vectors=np.frombuffer(parts[f"{prefix}.vectors"], np.float32).reshape(len(ids), dim),
             counts=counts,
             keyword_terms=integers("keyword_terms").reshape(-1, DOCUMENT_KEYWORDS),
@@ -129,6 +133,8 @@ class KnowledgeBase:
     @cached_property
     def mean_term_vector(self) -> FloatVector:
         """Mean of all keyword vectors, what centring subtracts."""
+        if not len(self.term_vectors):
+            return np.zeros(self.term_vectors.shape[1], np.float32)
         mean: FloatVector = self.term_vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
         return mean
 
@@ -136,24 +142,24 @@ class KnowledgeBase:
         """Texts of documents or of chunks, exactly as indexed, by id.
 
         Raises:
-            KnowledgeBaseError: one of them is gone: the knowledge base was indexed again in the meantime.
+            KnowledgeBaseError: the knowledge base was indexed again in the meantime.
+            KeyError: an id is not in it.
         """
         places = {id_: id_.rpartition("#")[::2] if unit == "chunk" else (id_, "") for id_ in unit_ids}
         found = {}
-        try:
-            with Store.open(self.path) as store:
-                documents = store.documents({owner for owner, _ in places.values()})
-                for id_, (owner, number) in places.items():
-                    text = documents[owner].text
-                    if number:
-                        chunk = store.chunk_ranges(owner)[int(number)]
-                        text = text[chunk.start : chunk.end]
-                    found[id_] = text
-        except KeyError as error:
-            raise KnowledgeBaseError(
-                f"the text of '{id_}' is no longer in the knowledge base, which was indexed again; "
-                "ask the question anew."
-            ) from error
+        with Store.open(self.path) as store:
+            if store.fingerprint() != self.fingerprint:
+                raise KnowledgeBaseError(
+                    "the knowledge base was indexed again since the question was asked, so its texts may have changed; "
+                    "ask the question anew."
+                )
+            documents = store.documents({owner for owner, _ in places.values()})
+            for id_, (owner, number) in places.items():
+                text = documents[owner].text
+                if number:
+                    chunk = store.chunk_ranges(owner)[int(number)]
+                    text = text[chunk.start : chunk.end]
+                found[id_] = text
         return found
 
     def to_parts(self) -> dict[str, bytes]:

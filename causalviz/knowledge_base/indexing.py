@@ -4,8 +4,9 @@ import hashlib
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from causalviz.documents import DEFAULT_LIMITS, chunk, read_document, scan
 from causalviz.errors import KnowledgeBaseError, UnreadableFileError
 from causalviz.keywords import Token, Tokenizer
 from causalviz.knowledge_base.snapshot import take_snapshot
-from causalviz.knowledge_base.store import EncodedChunk, Store, named_errors
+from causalviz.knowledge_base.store import EncodedChunk, Store, hash_text, named_errors
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import Chunk, Document, FileReport, FloatMatrix, FloatVector
 
@@ -193,7 +194,7 @@ def update(
         stored = store.reports()
     return IndexResult(
         files=tuple(
-            replace(stored[entry.id], status=reports[entry.id].status)
+            replace(stored[entry.id], status=reports[entry.id].status, reason=reports[entry.id].reason)
             if entry.id in stored
             else reports[entry.id]
             for entry in source
@@ -236,7 +237,12 @@ def _store_changes(
         try:
             content = entry.content()
         except UnreadableFileError as error:
-            yield entry.id, _refuse(store, entry.id, "", str(error))
+            if entry.id in hashes:
+                # It may be readable again tomorrow: what was read of it is not thrown away.
+                kept = f"{error} What was read of it earlier is kept."
+                yield entry.id, FileReport(file=entry.id, status="refused", reason=kept)
+            else:
+                yield entry.id, _refuse(store, entry.id, ("", str(error)), refusals)
             continue
         sha256 = hashlib.sha256(content).hexdigest()
         if hashes.get(entry.id) == sha256:
@@ -247,42 +253,67 @@ def _store_changes(
             try:
                 document = entry.document(content)
             except UnreadableFileError as error:
-                yield entry.id, _refuse(store, entry.id, sha256, str(error))
+                yield entry.id, _refuse(store, entry.id, (sha256, str(error)), refusals)
                 continue
             pending.add(document, sha256)
             yield entry.id, FileReport(file=entry.id, status="indexed")
             if pending.full:
-                _encode_and_store(store, pending, encoder, tokenizer)
+                _encode_and_store(store, pending, encoder, tokenizer, partial(progress, done, total))
                 pending = _Pending()
-    _encode_and_store(store, pending, encoder, tokenizer)
+    _encode_and_store(store, pending, encoder, tokenizer, partial(progress, done, total))
     progress(total, total, "")
 
 
-def _refuse(store: Store, id_: str, sha256: str, reason: str) -> FileReport:
-    with store.changing():
-        store.add_refusal(id_, sha256, reason)
-    return FileReport(file=id_, status="refused", reason=reason)
+def _refuse(
+    store: Store, id_: str, refusal: tuple[str, str], known: Mapping[str, tuple[str, str]]
+) -> FileReport:
+    """Note a refusal (content hash, reason); one that is known already changes nothing."""
+    if known.get(id_) != refusal:
+        with store.changing():
+            store.add_refusal(id_, *refusal)
+    return FileReport(file=id_, status="refused", reason=refusal[1])
 
 
-def _encode_and_store(store: Store, pending: _Pending, encoder: _Stopwatch, tokenizer: Tokenizer) -> None:
+def _encode_and_store(
+    store: Store, pending: _Pending, encoder: _Stopwatch, tokenizer: Tokenizer, tick: Callable[[str], None]
+) -> None:
     texts = [document.text[c.start : c.end] for document, _, chunks in pending.items for c in chunks]
     if not texts:
         return
     # Copies of one text get one vector, to the bit, whatever batch they are in.
     distinct = list(dict.fromkeys(texts))
-    vectors = dict(zip(distinct, encoder.encode_documents(distinct), strict=True))
+    vectors: dict[str, FloatVector] = {}
+    for part in _parts(distinct):
+        vectors |= zip(part, encoder.encode_documents(part), strict=True)
+        # A long document is many parts: progress is told between them, and a run can be stopped there.
+        tick(pending.items[-1][0].id)
     with store.changing():
         for document, sha256, chunks in pending.items:
             tokens = tokenizer.tokens(document.text)
             encoded = [
                 EncodedChunk(
-                    chunk=c, vector=vectors[document.text[c.start : c.end]], counts=counts_within(tokens, c)
+                    chunk=c, text_hash=hash_text(text), vector=vectors[text], counts=counts_within(tokens, c)
                 )
                 for c in chunks
+                for text in [document.text[c.start : c.end]]
             ]
             vector = mean_of_chunks(np.stack([c.vector for c in encoded]))
             store.add_document(document, sha256, vector, Counter(token.term for token in tokens))
             store.add_chunks(document.id, encoded)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Group texts so that each group is encoded in one call of bounded length."""
+    part: list[str] = []
+    characters = 0
+    for text in texts:
+        if part and characters + len(text) > BATCH_CHARACTERS:
+            yield part
+            part, characters = [], 0
+        part.append(text)
+        characters += len(text)
+    if part:
+        yield part
 
 
 def counts_within(tokens: Sequence[Token], part: Chunk) -> Counter[str]:

@@ -31,6 +31,5 @@ def open_knowledge_base(
             )
         parts = store.read_snapshot()
         if parts is None:
-            take_snapshot(store, encoder.encode_queries, encoder.dim, progress)
-            parts = store.read_snapshot() or {}
+            parts = take_snapshot(store, encoder.encode_queries, encoder.dim, progress)
         return KnowledgeBase.from_parts(parts, store, name or path.stem)

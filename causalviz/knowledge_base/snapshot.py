@@ -17,10 +17,14 @@ TERM_BATCH = 256
 
 def take_snapshot(
     store: Store, encode_terms: Callable[[Sequence[str]], FloatMatrix], dim: int, progress: Progress
-) -> None:
-    """Compute and store the snapshot of the store's present generation; only new keywords are encoded."""
-    generation = store.generation
-    documents, chunks = list(store.document_units()), list(store.chunk_units())
+) -> dict[str, bytes]:
+    """Compute, store and return the snapshot of the store's present generation; only new keywords are encoded.
+
+    What is returned is whole even where another run changes the sources meanwhile; what is stored is then not used.
+    """
+    with store.reading():
+        generation, hashes = store.generation, store.hashes()
+        documents, chunks = list(store.document_units()), list(store.chunk_units())
     vocabulary = sorted({word for unit in documents for word in unit.counts})
     positions = {word: i for i, word in enumerate(vocabulary)}
     counts = _count_matrix(documents, positions)
@@ -40,14 +44,16 @@ def take_snapshot(
         name="",
         path=store.path,
         encoder=store.encoder,
-        fingerprint=fingerprint(store.encoder, store.hashes()),
+        fingerprint=fingerprint(store.encoder, hashes),
         vocabulary=tuple(vocabulary),
         idf=idf,
         term_rows=term_rows,
         term_vectors=store.term_vectors(terms, dim),
         **tables,
     )
-    store.write_snapshot(generation, base.to_parts())
+    parts = base.to_parts()
+    store.write_snapshot(generation, parts)
+    return parts
 
 
 def _count_matrix(units: Sequence[StoredUnit], positions: dict[str, int]) -> csr_matrix:
@@ -71,6 +77,7 @@ def _table(units: Sequence[StoredUnit], counts: csr_matrix, idf: NDArray[np.floa
     return UnitTable(
         ids=tuple(unit.id for unit in units),
         titles=tuple(unit.title for unit in units),
+        text_hashes=tuple(unit.text_hash for unit in units),
         vectors=np.stack([unit.vector for unit in units]) if units else np.zeros((0, dim), np.float32),
         counts=counts,
         keyword_terms=terms,

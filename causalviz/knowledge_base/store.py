@@ -5,6 +5,7 @@ of its own, so that a crash loses only the file it interrupts. The snapshot (arr
 all of them and names the generation of sources it was made from: a snapshot of an older generation is never used.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -20,18 +21,18 @@ from causalviz.errors import KnowledgeBaseError
 from causalviz.records import Chunk, Document, FileReport, FloatMatrix, FloatVector
 
 FORMAT = "causalviz-knowledge-base"
-VERSION = 1
+VERSION = 2
 """Raised whenever the file's layout, cleaning, chunking or keyword extraction changes what is stored."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (
     id TEXT PRIMARY KEY, sha256 TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL, reader TEXT NOT NULL,
-    encoding TEXT, warnings TEXT NOT NULL, vector BLOB NOT NULL, counts TEXT NOT NULL
+    encoding TEXT, warnings TEXT NOT NULL, text_hash TEXT NOT NULL, vector BLOB NOT NULL, counts TEXT NOT NULL
 );
 CREATE TABLE chunks (
     document TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, number INTEGER NOT NULL,
-    start INTEGER NOT NULL, "end" INTEGER NOT NULL, vector BLOB NOT NULL, counts TEXT NOT NULL,
+    start INTEGER NOT NULL, "end" INTEGER NOT NULL, text_hash TEXT NOT NULL, vector BLOB NOT NULL, counts TEXT NOT NULL,
     PRIMARY KEY (document, number)
 );
 CREATE TABLE refused (id TEXT PRIMARY KEY, sha256 TEXT NOT NULL, reason TEXT NOT NULL);
@@ -46,7 +47,7 @@ class StoredUnit:
 
     id: str
     title: str
-    text_length: int
+    text_hash: str
     vector: FloatVector
     counts: Mapping[str, int]
 
@@ -56,6 +57,7 @@ class EncodedChunk:
     """A chunk with its vector and word counts."""
 
     chunk: Chunk
+    text_hash: str
     vector: FloatVector
     counts: Mapping[str, int]
 
@@ -96,6 +98,10 @@ class Store:
         Raises:
             KnowledgeBaseError: there is none, it is something else, or of another version.
         """
+        if path.is_dir():
+            raise KnowledgeBaseError(
+                f"'{path}' is a folder, but a knowledge base is one file; name a file, for example '{path / 'my.kb'}'."
+            )
         if not path.is_file():
             raise KnowledgeBaseError(
                 f"there is no knowledge base at '{path}'; make one with "
@@ -137,6 +143,15 @@ class Store:
         return row[0]
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Everything read inside belongs together: a run that writes meanwhile is not seen."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.rollback()
+
+    @contextmanager
     def changing(self) -> Iterator[None]:
         """One transaction on the sources; it moves the generation on."""
         with self._db:
@@ -157,7 +172,7 @@ class Store:
         """Insert or replace one document, without its chunks; call inside changing()."""
         self.remove(document.id)
         self._db.execute(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 document.id,
                 sha256,
@@ -166,6 +181,7 @@ class Store:
                 document.reader,
                 document.encoding,
                 json.dumps(document.warnings, ensure_ascii=False),
+                hash_text(document.text),
                 vector.tobytes(),
                 json.dumps(counts, ensure_ascii=False),
             ),
@@ -174,13 +190,14 @@ class Store:
     def add_chunks(self, document: str, chunks: Iterable[EncodedChunk]) -> None:
         """Insert the chunks of a document; call inside changing()."""
         self._db.executemany(
-            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     document,
                     n,
                     c.chunk.start,
                     c.chunk.end,
+                    c.text_hash,
                     c.vector.tobytes(),
                     json.dumps(c.counts, ensure_ascii=False),
                 )
@@ -245,15 +262,13 @@ class Store:
 
     def document_units(self) -> Iterator[StoredUnit]:
         """All documents in id order."""
-        for row in self._db.execute(
-            "SELECT id, title, length(text), vector, counts FROM documents ORDER BY id"
-        ):
+        for row in self._db.execute("SELECT id, title, text_hash, vector, counts FROM documents ORDER BY id"):
             yield _unit(*row)
 
     def chunk_units(self) -> Iterator[StoredUnit]:
         """All chunks in document and reading order; a chunk's id is its document's with #number."""
         rows = self._db.execute(
-            'SELECT document || "#" || number, title, "end" - start, chunks.vector, chunks.counts '
+            'SELECT document || "#" || number, title, chunks.text_hash, chunks.vector, chunks.counts '
             "FROM chunks JOIN documents ON documents.id = document ORDER BY document, number"
         )
         for row in rows:
@@ -287,12 +302,25 @@ class Store:
             self._db.executemany("INSERT INTO snapshot VALUES (?, ?)", parts.items())
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('snapshot', ?)", (generation,))
 
+    def fingerprint(self) -> str | None:
+        """Fingerprint of the snapshot, None where there is none or it is older than the sources."""
+        row = self._db.execute(
+            "SELECT snapshot.value FROM snapshot, meta AS taken, meta AS now WHERE snapshot.name = 'fingerprint' "
+            "AND taken.key = 'snapshot' AND now.key = 'generation' AND taken.value = now.value"
+        ).fetchone()
+        return None if row is None else bytes(row[0]).decode()
+
     def read_snapshot(self) -> dict[str, bytes] | None:
         """Read the snapshot, or None when it is missing or older than the sources."""
         row = self._db.execute("SELECT value FROM meta WHERE key = 'snapshot'").fetchone()
         if row is None or row[0] != self.generation:
             return None
         return dict(self._db.execute("SELECT name, value FROM snapshot"))
+
+
+def hash_text(text: str) -> str:
+    """Tell texts apart."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @contextmanager
@@ -327,11 +355,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _unit(id_: str, title: str, text_length: int, vector: bytes, counts: str) -> StoredUnit:
+def _unit(id_: str, title: str, text_hash: str, vector: bytes, counts: str) -> StoredUnit:
     return StoredUnit(
         id=id_,
         title=title,
-        text_length=text_length,
+        text_hash=text_hash,
         vector=np.frombuffer(vector, np.float32),
         counts=json.loads(counts),
     )

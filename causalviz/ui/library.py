@@ -1,15 +1,16 @@
 """Which knowledge bases the web app offers, and the private ones made from uploads."""
 
+import atexit
 import re
 import shutil
 import tempfile
 import threading
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from causalviz.bootstrap import index_into, make_encoder, open_pipeline, sample_pipeline
-from causalviz.errors import KnowledgeBaseError
+from causalviz.errors import KnowledgeBaseError, StoppedError
 from causalviz.knowledge_base import FileEntry, IndexResult
 from causalviz.pipeline import Pipeline
 from causalviz.protocols import Encoder, Progress
@@ -75,53 +76,98 @@ class Library:
         """Keep a session's upload under a name that everybody using this app can then choose.
 
         Raises:
-            KnowledgeBaseError: the name is unusable or taken, or nothing was uploaded yet.
+            KnowledgeBaseError: the name is unusable or taken, nothing was uploaded yet, or the place cannot be written.
         """
         clean = name.strip()
         if not re.fullmatch(r"[\w][\w .()-]{0,63}", clean) or clean.endswith("."):
             raise KnowledgeBaseError(
                 f"'{clean[:80]}' cannot be a name; use 1 to 64 letters, digits, spaces, dots, dashes or brackets."
             )
-        if clean in self.names():
+        if clean.casefold() in {taken.casefold() for taken in [*self.names(), UPLOADS]}:
             raise KnowledgeBaseError(f"there is already a knowledge base '{clean}'; choose another name.")
         if upload is None or upload.pipeline is None:
             raise KnowledgeBaseError("nothing has been uploaded yet; add files first, then save them.")
-        self._settings.knowledge_bases.mkdir(parents=True, exist_ok=True)
         target = self._settings.knowledge_bases / f"{clean}{SUFFIX}"
-        building = target.with_name(f"{target.name}.new")
-        shutil.copyfile(upload.pipeline.base.path, building)
-        building.replace(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent) as place:
+                shutil.copyfile(upload.pipeline.base.path, Path(place) / "new")
+                (Path(place) / "new").replace(target)
+        except OSError as error:
+            raise KnowledgeBaseError(
+                f"'{clean}' cannot be kept ({error.strerror}); choose a shorter name, or make room."
+            ) from error
         return clean
 
 
-@dataclass(slots=True)
 class Upload:
-    """One session's own documents; nobody else sees them, and they go when the session ends."""
+    """One session's own documents; nobody else sees them, and they go when the session or the app ends."""
 
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="causalviz-")))
-    entries: dict[str, FileEntry] = field(default_factory=dict)
-    pipeline: Pipeline | None = None
+    def __init__(self) -> None:
+        self.pipeline: Pipeline | None = None
+        self._folder: Path | None = None
+        self._entries: dict[str, FileEntry] = {}
+        self._stop = threading.Event()
+        self._busy = threading.Lock()
 
-    def add(self, files: Sequence[Path], encoder: Encoder, progress: Progress) -> IndexResult:
-        """Index more files beside those already there.
+    def add(self, files: Sequence[Path], encoder: Encoder, progress: Progress) -> IndexResult | None:
+        """Move files in and index them beside those already there.
 
-        Files of one name are told apart by a number. ``pipeline`` stays as it was when no file could be read.
+        Files of one name are told apart by a number. ``pipeline`` is None as long as no file could be read.
+
+        Returns:
+            The report; None if the run was stopped: then what it had finished can be asked, the rest is forgotten.
+
+        Raises:
+            KnowledgeBaseError: files are being read already.
         """
-        for file in files:
-            id_ = _free_name(file.name, self.entries)
-            kept = self.folder / "files" / str(len(self.entries))
-            kept.parent.mkdir(exist_ok=True)
-            shutil.copyfile(file, kept)
-            self.entries[id_] = FileEntry(id_, kept)
-        path = self.folder / f"uploads{SUFFIX}"
-        result = index_into(path, list(self.entries.values()), encoder, progress)
-        opened = open_pipeline(path, encoder, progress, UPLOADS)
-        self.pipeline = opened if opened.base.documents.ids else None
-        return result
+        if not self._busy.acquire(blocking=False):
+            raise KnowledgeBaseError("files are being read already; wait for them, or stop that first.")
+        try:
+            self._stop.clear()
+            folder = self._take_in(files)
+            path = folder / f"uploads{SUFFIX}"
+            result = self._index(path, encoder, progress)
+            opened = open_pipeline(path, encoder, lambda *_: None, UPLOADS)
+            if result is None:
+                self._entries = {id_: self._entries[id_] for id_ in opened.base.documents.ids}
+            self.pipeline = opened if opened.base.documents.ids else None
+            return result
+        finally:
+            self._busy.release()
+
+    def stop(self) -> None:
+        """Ask a running add to end; it does so after the text it is at."""
+        self._stop.set()
 
     def discard(self) -> None:
-        """Delete the session's files."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Stop, and delete the session's files."""
+        self.stop()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _take_in(self, files: Sequence[Path]) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="causalviz-"))
+            (self._folder / "files").mkdir()
+            atexit.register(self.discard)
+        for file in files:
+            id_ = _free_name(file.name, self._entries)
+            kept = self._folder / "files" / uuid.uuid4().hex
+            shutil.move(file, kept)
+            self._entries[id_] = FileEntry(id_, kept)
+        return self._folder
+
+    def _index(self, path: Path, encoder: Encoder, progress: Progress) -> IndexResult | None:
+        def show(done: int, total: int, what: str) -> None:
+            if self._stop.is_set():
+                raise StoppedError("stopped; what was finished is kept.")
+            progress(done, total, what)
+
+        try:
+            return index_into(path, list(self._entries.values()), encoder, show)
+        except StoppedError:
+            return None
 
 
 def _free_name(name: str, taken: dict[str, FileEntry]) -> str:

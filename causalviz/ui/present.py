@@ -1,6 +1,8 @@
 """What the pages show, as plain data: no Gradio, no decisions about looks."""
 
+import html
 import json
+import re
 import time
 import tomllib
 from collections.abc import Sequence
@@ -198,8 +200,25 @@ def report_rows(result: IndexResult) -> list[list[str]]:
     ]
 
 
-def report_sentence(result: IndexResult) -> str:
-    """One line that sums an upload up."""
+def idle_message(words: str) -> str:
+    """The message that clears the page and says what can be done next."""
+    return _message({"idle": words})
+
+
+def plain_markdown(text: str) -> str:
+    """Text that Markdown and HTML leave as it is."""
+    return re.sub(r"([\\`*_{}\[\]()#+.!|~<>&-])", r"\\\1", html.escape(text, quote=False)).replace("\\&", "&")
+
+
+def report_sentence(result: IndexResult | None, ready: int) -> str:
+    """One line that sums an upload up.
+
+    Args:
+        result: None when it was stopped.
+        ready: How many documents can be asked.
+    """
+    if result is None:
+        return f"Stopped. {ready} files are ready for questions; the others were not read."
     refused = sum(report.status == "refused" for report in result.files)
     ready = len(result.files) - refused
     problem = f"; {refused} could not be read, the reasons are in the table" if refused else ""

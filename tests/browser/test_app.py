@@ -191,21 +191,64 @@ def test_a_share_link_asks_again_in_the_same_state(explore: Page, browser: Brows
 
 
 @pytest.mark.parametrize("fragment", ["", "#cv=", "#cv=AAAA", "#cv=%3Cscript%3E", "#anything"])
-def test_a_damaged_link_opens_the_plain_page(explore: Page, app: str, fragment: str) -> None:
-    explore.goto(f"{app}/{fragment}")
-    explore.reload()
-    expect(explore.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
-    explore.wait_for_timeout(500)
-    expect(explore.locator("#question textarea")).to_have_value("")
-    expect(explore.locator(AFTER)).to_have_count(0)
+def test_a_damaged_link_opens_the_plain_page(page: Page, app: str, fragment: str) -> None:
+    page.goto(f"{app}/{fragment}")
+    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    page.wait_for_timeout(500)
+    expect(page.locator("#question textarea")).to_have_value("")
+    expect(page.locator(AFTER)).to_have_count(0)
 
 
 def test_an_error_notice_shows_markup_as_text(explore: Page) -> None:
     explore.locator("#add-files button").first.click()
     explore.locator("#keep-name textarea, #keep-name input").fill("<img src=x onerror=alert(1)>")
     explore.locator("button#keep").click()
-    expect(explore.get_by_text("cannot be a name")).to_be_visible()
-    assert explore.locator(".toast-body img[src='x']").count() == 0
+    expect(explore.locator("#upload-said")).to_contain_text("'<img src=x onerror=alert(1)>' cannot be a name")
+    assert explore.locator("img[src='x']").count() == 0
+
+
+def test_what_is_kept_can_be_chosen_by_everybody(
+    explore: Page, browser: Browser, app: str, tmp_path: Path
+) -> None:
+    upload(explore, write_uploads(tmp_path))
+    for name, answer in [
+        ("Your Uploads", "already a knowledge base"),
+        ("SAMPLE_KB", "already"),
+        ("名前 1", "Kept as 名前 1"),
+    ]:
+        explore.locator("#keep-name textarea, #keep-name input").fill(name)
+        explore.locator("button#keep").click()
+        expect(explore.locator("#upload-said")).to_contain_text(answer)
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(app)
+    expect(other.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    other.locator("#knowledge-base input").click()
+    other.get_by_role("option", name="名前 1").click()
+    ask(other, "late interaction")
+    expect(other.locator(AFTER)).to_have_count(3)
+    link = other.evaluate("document.querySelector('.causalviz-root').view.shareLink().link")
+    third = context.new_page()
+    third.goto(link)
+    expect(third.locator(AFTER)).to_have_count(3, timeout=30_000)
+    context.close()
+
+
+def test_stop_stops_and_keeps_what_was_finished(explore: Page, tmp_path: Path) -> None:
+    for number in range(40):
+        words = " ".join(f"word{number}x{i} and its meaning" for i in range(220))
+        (tmp_path / f"file{number:02d}.txt").write_text(words, encoding="utf-8")
+    explore.locator("#add-files button").first.click()
+    explore.set_input_files("#files input[type=file]", [str(file) for file in sorted(tmp_path.iterdir())])
+    explore.locator("button#add").click()
+    explore.wait_for_timeout(3000)
+    explore.locator("button#stop-adding").click()
+    said = explore.locator("#upload-said")
+    expect(said).to_contain_text("Stopped.", timeout=30_000)
+    finished = int(re.findall(r"Stopped. (\d+) files", said.inner_text())[0])
+    assert finished < 40
+    ask(explore, QUESTION)
+    expect(explore.locator(AFTER)).to_have_count(min(finished, 20) or 20)
 
 
 HOSTILE = (
@@ -270,14 +313,14 @@ def test_only_unreadable_files_are_a_failure_not_a_success(explore: Page, tmp_pa
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 1920])
-def test_nothing_is_cut_off(explore: Page, app: str, width: int, theme: str) -> None:
-    explore.set_viewport_size({"width": width, "height": 1000})
-    explore.goto(f"{app}/?__theme={theme}")
-    expect(explore.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
-    ask(explore, QUESTION)
-    overflow = explore.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+def test_nothing_is_cut_off(page: Page, app: str, width: int, theme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.goto(f"{app}/?__theme={theme}")
+    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    ask(page, QUESTION)
+    overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert overflow <= 0
     # the first card of the ranking is in sight without scrolling
-    box = explore.locator(AFTER).first.bounding_box()
+    box = page.locator(AFTER).first.bounding_box()
     assert box is not None
     assert box["y"] < 900

@@ -95,7 +95,8 @@ def test_a_file_report_puts_refusals_first_and_never_calls_them_ready() -> None:
         ["a.txt", "ready", "12,345", "4", "gb18030", ""],
         ["c.md", "ready", "5", "1", "", "first; second"],
     ]
-    assert present.report_sentence(result).startswith("2 of 3 files are ready")
+    assert present.report_sentence(result, 2).startswith("2 of 3 files are ready")
+    assert present.report_sentence(None, 1).startswith("Stopped. 1 files are ready")
 
 
 @pytest.mark.parametrize(

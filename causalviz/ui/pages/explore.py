@@ -10,9 +10,9 @@ from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings, Trace, Unit
 from causalviz.ui import present
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
-from causalviz.ui.pages import uploads
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.missing import MissingDrawer
+from causalviz.ui.pages.uploads import UploadDrawer
 
 _SESSION_SECONDS = 6 * 3600
 Asked = tuple[Pipeline, Trace] | None
@@ -33,6 +33,7 @@ watch("value", () => {
     shared = null;
   }
   if (message.texts) view.showTexts(message.texts);
+  if (message.idle) view.setStatus({ kind: "idle", message: message.idle });
   if (message.error) view.setStatus({ kind: "error", message: message.error });
   if (message.report) {
     const link = document.createElement("a");
@@ -88,7 +89,7 @@ def build(library: Library, blocks: gr.Blocks) -> None:
         elem_id="examples",
     )
     with gr.Row(elem_id="drawers"):
-        upload = uploads.build(library, base)
+        uploads = UploadDrawer(library)
         missing = MissingDrawer()
         options = _search_options()
         with gr.Accordion("Save a report", open=False, elem_id="report-bar"):
@@ -97,6 +98,7 @@ def build(library: Library, blocks: gr.Blocks) -> None:
             )
             report = gr.Button("Save as one HTML file", size="sm", elem_id="save-report")
             shown = gr.Textbox(visible=False)
+    uploads.lay_out_report()
     view = gr.HTML(
         "",
         html_template='<div class="causalviz-root"></div>',
@@ -107,7 +109,7 @@ def build(library: Library, blocks: gr.Blocks) -> None:
     )
 
     answers = _Answers(library)
-    inputs = [question, base, upload, *options]
+    inputs = [question, base, uploads.upload, *options]
     private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
     linked = blocks.load(answers.fill_in, shown, inputs, js=_READ_LINK, **private)
@@ -121,6 +123,7 @@ def build(library: Library, blocks: gr.Blocks) -> None:
         answered.then(answers.texts, asked, view, **private)
         answered.then(MissingDrawer.choices, asked, missing.document, **private)
     missing.wire(asked, view, answers.texts)
+    uploads.wire(blocks, base, view)
     report.click(answers.report, [asked, leave, shown], view, js=_WITH_STATE, **private)
     theme.click(None, js=_SWITCH_THEME, api_visibility="private")
 
@@ -164,12 +167,15 @@ class _Answers:
 
     def fill_in(self, link: str) -> Any:  # noqa: ANN401 - component updates
         """Fill the inputs in from a share link."""
+        # The page was built when the app started: since then knowledge bases may have been kept.
+        names = self._library.names()
         found = present.shared_question(link)
         if found is None:
-            return [gr.skip()] * 7
-        name = found.knowledge_base if found.knowledge_base in self._library.names() else SAMPLE_NAME
+            return [gr.skip(), gr.Dropdown(choices=names), *[gr.skip()] * 5]
+        name = found.knowledge_base if found.knowledge_base in names else SAMPLE_NAME
+        base = gr.Dropdown(choices=names, value=name)
         search = found.search
-        return [found.query, name, gr.skip(), search.top_k, search.theta, search.unit, search.centred]
+        return [found.query, base, gr.skip(), search.top_k, search.theta, search.unit, search.centred]
 
     def ask_again(self, link: str, *values: Any) -> Any:  # noqa: ANN401 - as ask
         """Ask what a share link filled in; nothing without one."""

@@ -1,5 +1,6 @@
-"""The drawer in which a person adds documents of their own and reads what became of each file."""
+"""The drawer in which a person adds documents of their own, and the report of what became of each file."""
 
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,82 +13,124 @@ from causalviz.errors import CausalvizError
 from causalviz.protocols import Progress
 from causalviz.ui import present
 from causalviz.ui.library import SAMPLE_NAME, UPLOADS, Library, Upload
-from causalviz.ui.pages.failing import notice
 
 _SESSION_SECONDS = 6 * 3600
 
 
-def build(library: Library, base: gr.Dropdown) -> gr.State:
-    """Lay out the drawer; return the state that holds the session's upload.
+class UploadDrawer:
+    """Laid out where it is made; its report is laid out below the drawers, over the whole width."""
 
-    Args:
-        library: Where an upload can be kept.
-        base: The list of knowledge bases; a finished upload is chosen in it.
-    """
-    upload = gr.State(None, time_to_live=_SESSION_SECONDS, delete_callback=_discard)
-    with gr.Accordion("Add your own files", open=False, elem_id="add-files"):
-        files = gr.File(
-            label="They stay on this computer and in this session",
-            file_count="multiple",
-            height=130,
-            file_types=sorted(SUPPORTED_SUFFIXES),
-            elem_id="files",
-        )
-        with gr.Row(equal_height=True):
-            add = gr.Button("Read and index them", variant="primary", min_width=170, elem_id="add")
-            stop = gr.Button("Stop", scale=0, min_width=80)
-            name = gr.Textbox(
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._sessions: dict[str, Upload] = {}
+        self._lock = threading.Lock()
+        self.upload = gr.State(None, time_to_live=_SESSION_SECONDS, delete_callback=_discard)
+        with gr.Accordion("Add your own files", open=False, elem_id="add-files"):
+            self._files = gr.File(
+                label="They stay on this computer, and go when this page is closed or reloaded",
+                file_count="multiple",
+                height=130,
+                file_types=sorted(SUPPORTED_SUFFIXES),
+                elem_id="files",
+            )
+            self._add = gr.Button("Read and index them", variant="primary", elem_id="add")
+            self._stop = gr.Button("Stop", size="sm", elem_id="stop-adding")
+            self._name = gr.Textbox(
                 label="Name",
                 placeholder="a name to keep them under",
                 container=False,
-                min_width=160,
                 elem_id="keep-name",
             )
-            keep = gr.Button("Keep", scale=0, min_width=80, elem_id="keep")
-        said = gr.Markdown(elem_id="upload-said")
-        report = gr.Dataframe(
+            self._keep = gr.Button("Keep for later", size="sm", elem_id="keep")
+
+    def lay_out_report(self) -> None:
+        """Place the line that sums a run up, and the table of files."""
+        self._said = gr.Markdown(elem_id="upload-said")
+        self._report = gr.Dataframe(
             headers=present.REPORT_COLUMNS,
             datatype="str",
+            column_widths=["24%", "10%", "10%", "8%", "10%", "38%"],
             interactive=False,
             visible=False,
             wrap=True,
+            max_height=320,
             label="File report",
             elem_id="report",
         )
 
-    def on_add(paths: Sequence[str] | None, own: Upload | None, progress: gr.Progress = gr.Progress()) -> Any:  # noqa: ANN401, B008 - Gradio's own way to ask for its progress bar
-        if not paths:
-            raise gr.Error("No file was chosen; choose or drop one or more, then read them.")
+    def wire(self, blocks: gr.Blocks, base: gr.Dropdown, view: gr.HTML) -> None:
+        """React to the buttons and to the end of a session.
+
+        Args:
+            blocks: The app.
+            base: The list of knowledge bases; a finished upload is chosen in it.
+            view: Told when there is something new to ask.
+        """
+        private: dict[str, Any] = {"api_visibility": "private"}
+        outputs = [base, self._said, self._report, self._files, view]
+        begun = self._add.click(self._begin, self.upload, self.upload, show_progress="hidden", **private)
+        begun.then(self._on_add, [self._files, self.upload], outputs, show_progress_on=self._said, **private)
+        self._stop.click(self._on_stop, self.upload, None, queue=False, **private)
+        self._keep.click(
+            self._on_keep, [self._name, self.upload], [base, self._said], show_progress="hidden", **private
+        )
+        blocks.unload(self._on_close)
+
+    def _begin(self, own: Upload | None, request: gr.Request) -> Upload:
+        """Give the session its upload before the long run begins, so that Stop can reach it."""
         own = own or Upload()
+        with self._lock:
+            self._sessions[str(request.session_hash)] = own
+        return own
+
+    def _on_close(self, request: gr.Request) -> None:
+        with self._lock:
+            own = self._sessions.pop(str(request.session_hash), None)
+        _discard(own)
+
+    def _on_add(
+        self,
+        paths: Sequence[str] | None,
+        own: Upload,
+        progress: gr.Progress = gr.Progress(),  # noqa: B008 - Gradio's own way to ask for its progress bar
+    ) -> Any:  # noqa: ANN401 - component updates
+        nothing = (gr.skip(), gr.skip(), gr.skip(), gr.skip())
+        if not paths:
+            words = "No file was chosen; choose or drop one or more, then read them."
+            return (nothing[0], words, *nothing[1:])
         try:
-            result = own.add([Path(path) for path in paths], library.encoder, page_progress(progress))
+            result = own.add([Path(path) for path in paths], self._library.encoder, page_progress(progress))
         except CausalvizError as error:
-            raise notice(error) from error
+            return (nothing[0], present.plain_markdown(str(error)), *nothing[1:])
         ready = own.pipeline is not None
-        choices = [*library.names(), UPLOADS] if ready else library.names()
+        choices = [*self._library.names(), UPLOADS] if ready else self._library.names()
         return (
-            own,
             gr.Dropdown(choices=choices, value=UPLOADS if ready else SAMPLE_NAME),
-            present.report_sentence(result),
-            gr.Dataframe(present.report_rows(result), visible=True),
+            present.report_sentence(result, len(own.pipeline.base.documents.ids) if own.pipeline else 0),
+            gr.Dataframe(present.report_rows(result), visible=True)
+            if result
+            else gr.Dataframe(visible=False),
             None,
+            present.idle_message("Your files are ready: ask a question about them.") if ready else gr.skip(),
         )
 
-    def on_keep(wanted: str, own: Upload | None) -> Any:  # noqa: ANN401 - two component updates
-        try:
-            saved = library.save(own, wanted)
-        except CausalvizError as error:
-            raise notice(error) from error
-        return gr.Dropdown(choices=[*library.names(), UPLOADS], value=saved), f"Kept as **{saved}**."
+    @staticmethod
+    def _on_stop(own: Upload | None) -> None:
+        if own is not None:
+            own.stop()
 
-    adding = add.click(on_add, [files, upload], [upload, base, said, report, files], api_visibility="private")
-    stop.click(None, cancels=[adding], api_visibility="private")
-    keep.click(on_keep, [name, upload], [base, said], api_visibility="private", show_progress="hidden")
-    return upload
+    def _on_keep(self, wanted: str, own: Upload | None) -> Any:  # noqa: ANN401 - two component updates
+        try:
+            saved = self._library.save(own, wanted)
+        except CausalvizError as error:
+            return gr.skip(), present.plain_markdown(str(error))
+        choices = [*self._library.names(), UPLOADS]
+        words = f"Kept as {present.plain_markdown(saved)}: everybody who uses this app can choose it now."
+        return gr.Dropdown(choices=choices, value=saved), words
 
 
 def page_progress(bar: gr.Progress) -> Progress:
-    """Draw progress, with the time left, on the page's own bar."""
+    """Draw progress with an estimate in the page."""
     started = time.monotonic()
 
     def show(done: int, total: int, what: str) -> None:
