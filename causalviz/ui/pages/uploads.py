@@ -27,7 +27,7 @@ class UploadDrawer:
         self.upload = gr.State(None, time_to_live=_SESSION_SECONDS, delete_callback=_discard)
         with gr.Accordion("Add your own files", open=False, elem_id="add-files"):
             self._files = gr.File(
-                label="They stay on this computer, and go when this page is closed or reloaded",
+                label="Files; they go when this page is closed",
                 file_count="multiple",
                 height=130,
                 file_types=sorted(SUPPORTED_SUFFIXES),
@@ -69,7 +69,7 @@ class UploadDrawer:
         private: dict[str, Any] = {"api_visibility": "private"}
         outputs = [base, self._said, self._report, self._files, view]
         begun = self._add.click(self._begin, self.upload, self.upload, show_progress="hidden", **private)
-        begun.then(self._on_add, [self._files, self.upload], outputs, show_progress_on=self._said, **private)
+        begun.then(self._on_add, [self._files, self.upload], outputs, show_progress_on=self._files, **private)
         self._stop.click(self._on_stop, self.upload, None, queue=False, **private)
         self._keep.click(
             self._on_keep, [self._name, self.upload], [base, self._said], show_progress="hidden", **private
