@@ -8,6 +8,7 @@
  *   view.snapshots(); view.saveSnapshot(); view.restore(number); view.shareLink(); view.checkShared(shared); view.notify(words, kind)
  *   view.download(kind)                       // csv json trec, and path map graph as .svg or .png
  *   CausalVizView.sharedState()               // what a share link holds: {state, query, knowledgeBase, fingerprint, ...} or null
+ *   CausalVizView.brokenLink()                // whether the address holds a share link that cannot be read
  *
  * `initial` is a partial state {tau, alpha, method, mode, emptyB, chosen} for the first trace (a share link).
  * `share: false` leaves out the button that copies a link, where an address means nothing to others (a report).

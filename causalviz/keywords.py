@@ -18,9 +18,13 @@ from causalviz.protocols import Segment
 DOCUMENT_KEYWORDS = 15
 QUERY_KEYWORDS = 10
 
+_PIECE = 1000
+"""Segmentation and normalisation see a longer run in pieces: their time grows with the square of its length."""
+
+# Every branch gives up after a bounded look ahead, or uses up what it looked at: time grows with the text's length.
 _TOKEN = regex.compile(
     r"""(?V1)
-      (?P<skip> (?:https?://|www\.)[!-~]+ | [\w.+-]+@[\w-]+(?:\.[\w-]+)+ )
+      (?P<skip> (?:https?://|www\.)[!-~]+ | (?<![\w.+-])[\w.+-]{1,64}+@[\w-]++(?:\.[\w-]++)+ )
     | (?P<han> \p{Han}+ )
     | (?P<word>
         [[\p{L}\p{M}\p{N}_]--\p{Han}]+
@@ -65,17 +69,21 @@ class Tokenizer:
                 continue
             if match["han"]:
                 start = match.start()
-                for piece in self._segment(match["han"]):
-                    yield from self._keep(piece, start)
-                    start += len(piece)
+                for word in (word for piece in _pieces(match["han"]) for word in self._segment(piece)):
+                    yield from self._keep(word, start)
+                    start += len(word)
             else:
                 yield from self._keep(match["word"], match.start())
 
     def _keep(self, surface: str, start: int) -> Iterator[Token]:
         stem = _POSSESSIVE.sub("", surface.rstrip("_"))
-        term = unicodedata.normalize("NFKC", stem).lower().strip("_")
+        term = "".join(unicodedata.normalize("NFKC", piece) for piece in _pieces(stem)).lower().strip("_")
         if term and term not in self._stop_words and not _ABBREVIATION.fullmatch(term):
             yield Token(term, start, start + len(stem))
+
+
+def _pieces(run: str) -> Iterator[str]:
+    return (run[start : start + _PIECE] for start in range(0, len(run), _PIECE))
 
 
 def inverse_document_frequency(document_frequency: NDArray[np.int64], documents: int) -> NDArray[np.float64]:

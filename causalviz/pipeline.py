@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from causalviz.candidates import check_limits, cosines, nearest
 from causalviz.errors import KnowledgeBaseError, ParameterError
@@ -28,8 +29,12 @@ from causalviz.records import (
 )
 
 RANDOM_PAIRS = 2000
+NEARLY_THE_SAME = 0.95
+"""Cosine of word counts from which two texts are called nearly the same."""
 SAMPLE = 201
 """Values of the density distribution a trace keeps."""
+LONGEST_QUESTION = 20_000
+"""Characters."""
 _SEED = 20260801
 
 
@@ -246,14 +251,15 @@ class Pipeline:
         nearest_cosines, matches = nearest_query_keyword(vectors, run.keyword_vectors)
         blocks = vectors.reshape(n, k, self.encoder.dim)
         gram = (blocks @ blocks.transpose(0, 2, 1)).astype(np.float32)
-        first_with: dict[bytes, str] = {}
+        first_with: dict[str, str] = {}
+        twins = near_duplicates(table.counts[rows])
         candidates = []
         for i, row in enumerate(rows):
             size = int((words[i] >= 0).sum())
             part = slice(i * k, i * k + size)
             terms = tuple(base.vocabulary[word] for word in words[i, :size])
             id_ = table.ids[row]
-            earlier = first_with.setdefault(table.vectors[row].tobytes(), id_)
+            earlier = first_with.setdefault(table.text_hashes[row], id_)
             candidates.append(
                 Candidate(
                     id=id_,
@@ -269,6 +275,7 @@ class Pipeline:
                     repeats=int(repeats[row]),
                     tokens=int(table.tokens[row]),
                     duplicate_of=earlier if earlier != id_ else None,
+                    near_duplicate_of=table.ids[rows[twins[i]]] if twins[i] >= 0 and earlier == id_ else None,
                 )
             )
         return tuple(candidates)
@@ -288,6 +295,24 @@ class _Run:
     encoded: float
 
 
+def near_duplicates(counts: csr_matrix) -> IndexVector:
+    """Find for each text the first one before it that has nearly the same words.
+
+    Args:
+        counts: (n, V), occurrences of words.
+
+    Returns:
+        (n,) rows, -1 where there is none: the cosine of the word counts must reach NEARLY_THE_SAME.
+    """
+    if not counts.shape[0]:
+        return np.zeros(0, np.int64)
+    wide = counts.astype(np.float64)
+    products = (wide @ wide.T).toarray()
+    norms = np.sqrt(np.maximum(np.diag(products), 1e-12))
+    close = np.tril(products / np.outer(norms, norms) >= NEARLY_THE_SAME, k=-1)
+    return np.where(close.any(axis=1), close.argmax(axis=1), -1)
+
+
 def _even_sample(ascending: FloatVector) -> FloatVector:
     """At most SAMPLE values, evenly spaced in rank, the least and the greatest among them."""
     if len(ascending) <= SAMPLE:
@@ -299,10 +324,15 @@ def normalise_query(query: str) -> str:
     """NFKC without control characters and lone surrogates, so that full-width and ASCII forms ask the same.
 
     Raises:
-        ParameterError: nothing is left.
+        ParameterError: nothing that can be seen is left, or the question is too long.
     """
+    if len(query) > LONGEST_QUESTION:
+        raise ParameterError(
+            f"the question has {len(query):,} characters, but at most {LONGEST_QUESTION:,} are read; shorten it."
+        )
     text = unicodedata.normalize("NFKC", query.encode("utf-8", "ignore").decode())
     text = "".join(c if unicodedata.category(c) != "Cc" else " " for c in text).strip()
-    if not text:
+    # Joiners and marks of direction (Cf) belong into a text, but are none.
+    if all(c.isspace() or unicodedata.category(c) == "Cf" for c in text):
         raise ParameterError("the question is empty; type what you want to find out.")
     return text

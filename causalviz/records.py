@@ -98,6 +98,8 @@ class Candidate:
     """Content words in the document's text, stop words left out."""
     duplicate_of: str | None = None
     """Id of an earlier candidate with the very same text."""
+    near_duplicate_of: str | None = None
+    """Id of an earlier candidate with nearly the same words (and another text)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -72,6 +72,7 @@ def _candidate_to_json(candidate: Candidate, trace: Trace) -> JsonObject:
         "repeats": candidate.repeats,
         "tokens": candidate.tokens,
         "duplicate_of": candidate.duplicate_of,
+        "near_duplicate_of": candidate.near_duplicate_of,
     }
 
 
@@ -168,4 +169,5 @@ def _candidate(entry: dict[str, Any], positions: dict[str, int]) -> Candidate:
         repeats=entry["repeats"],
         tokens=entry["tokens"],
         duplicate_of=entry["duplicate_of"],
+        near_duplicate_of=entry["near_duplicate_of"],
     )

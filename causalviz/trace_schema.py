@@ -56,6 +56,7 @@ class CandidateEntry(_Strict):
     repeats: Count
     tokens: Count
     duplicate_of: str | None
+    near_duplicate_of: str | None
 
     @model_validator(mode="after")
     def _gram_fits(self) -> Self:

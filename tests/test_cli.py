@@ -1,8 +1,13 @@
 """The command line as scripts meet it: JSON, exit codes, one-line errors. The bundled encoder does the encoding."""
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +143,23 @@ def test_tables_are_readable(
         assert words in " ".join(out.split())
 
 
+@pytest.fixture
+def ports() -> Iterator[dict[str, str]]:
+    """Hold one port and know a free one; what ends this process stays as it was."""
+    before = signal.getsignal(signal.SIGTERM)
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        yield {"BUSY": str(busy.getsockname()[1]), "FREE": str(free_port())}
+    signal.signal(signal.SIGTERM, before)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
@@ -150,13 +172,34 @@ def test_tables_are_readable(
         (["rank", "x", "--kb", "DOCS", "--top-k", "0"], "top-k is 0"),
         (["rank", "x", "--kb", "DOCS", "--theta", "2"], "theta is 2"),
         (["rank", "x", "--kb", "DOCS", "--encoder", "word2vec"], "no encoder 'word2vec'"),
+        (["rank", "x" * 20_001, "--kb", "DOCS"], "has 20,001 characters"),
+        (
+            ["rank", "token", "--kb", "DOCS", "--trace", "nowhere/t.json"],
+            "'nowhere/t.json' cannot be written",
+        ),
         (["diagnose", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["serve", "--port", "99999"], "--port is 99999, but a port is a number from 1 to 65535"),
+        (["serve", "--port", "0"], "--port is 0"),
+        (["serve", "--port", "-1"], "--port is -1"),
+        (["serve", "--host", "no host", "--port", "BUSY"], "of 'no host' cannot be used"),
+        (["serve", "--port", "BUSY"], "cannot be used (Address"),
+        (["serve", "--host", "localhost", "--port", "BUSY"], "cannot be used (Address"),
+        (["serve", "--kb", "/nonexistent.kb", "--port", "FREE"], "no knowledge base at '/nonexistent.kb'"),
+        (["serve", "--kb", "sample_kb.kb", "--port", "FREE"], "no knowledge base at 'sample_kb.kb'"),
+        (["serve", "--kb", "DOCS", "--port", "FREE"], "no knowledge base at"),
+        (["serve", "--kb", "DOCS/answer.txt", "--port", "FREE"], "answer.txt"),
     ],
 )
 def test_a_named_error_is_one_line_and_exit_code_1(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], found: str
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    ports: dict[str, str],
+    arguments: list[str],
+    found: str,
 ) -> None:
-    code, out, err = run(capsys, *[str(folder) if a == "DOCS" else a for a in arguments])
+    code, out, err = run(
+        capsys, *[ports.get(a) or a.replace("DOCS", str(folder), a.startswith("DOCS")) for a in arguments]
+    )
     assert (code, out) == (1, "")
     assert err.startswith("causalviz: ")
     assert err.count("\n") == 1
@@ -207,3 +250,105 @@ def test_the_package_imports_nothing_heavy() -> None:
     code = f"import sys, causalviz, causalviz.cli; print([m for m in {heavy!r} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)  # noqa: S603 - our own code
     assert out.stdout.strip() == "[]"
+
+
+def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-m", "causalviz", *arguments],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every file name is Unicode")
+def test_names_that_are_no_text_are_written_to_every_file_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path / "home"))
+    odd = os.fsdecode(b"caf\xe9")
+    (tmp_path / "docs").mkdir()
+    for name in (f"{odd}.txt", "caf\\udce9.txt"):
+        (tmp_path / "docs" / name).write_text("late interaction 中文", encoding="utf-8")
+    kb, files = (
+        str(tmp_path / f"{odd}.kb"),
+        {name: tmp_path / f"out.{name}" for name in ("trace", "csv", "trec")},
+    )
+    written = [part for name, path in files.items() for part in (f"--{name}", str(path))]
+    for arguments in (
+        ["index", str(tmp_path / "docs"), "--kb", kb],
+        ["rank", "late", "--kb", kb, "--query-id", odd, *written],
+        ["rank", f"late {odd}", "--kb", kb, "--json"],
+        ["explain", str(files["trace"])],
+    ):
+        done = process(*arguments)
+        assert (done.returncode, done.stderr) == (0, b"")
+    trace = loads(files["trace"].read_text(encoding="utf-8"))
+    assert trace.knowledge_base == odd
+    assert {c.id for c in trace.candidates} == {"caf\\xe9.txt", "caf\\udce9.txt"}
+    assert "caf\\udce9.txt" in files["csv"].read_text(encoding="utf-8-sig")
+    assert files["trec"].read_text(encoding="utf-8").startswith("caf\\udce9 Q0 caf\\")
+
+
+def test_an_output_that_is_ascii_only_gets_escapes(folder: Path) -> None:
+    (folder / "answer.txt").write_text("late 中文 é 😀", encoding="utf-8")
+    table = process("rank", "late 中", "--kb", str(folder), PYTHONIOENCODING="ascii", COLUMNS="200")
+    assert (table.returncode, table.stderr) == (0, b"")
+    assert b"late \\u4e2d\\u6587" in table.stdout
+    for encoding in ("ascii", "latin-1"):
+        printed = process("rank", "late 中", "--kb", str(folder), "--json", PYTHONIOENCODING=encoding)
+        found = json.loads(printed.stdout.decode(encoding))
+        assert found["query"] == "late 中"
+        assert "late 中文 é 😀" in {d["title"] for d in found["documents"]}
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_whoever_reads_the_output_may_stop(folder: Path, form: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-m", "causalviz", "rank", "late", "--kb", str(folder), *form],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+        cwd=ROOT,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+SERVE = """
+import atexit, sys
+sys.path.insert(0, "tests")
+from fakes import WordEncoder
+from causalviz import bootstrap, cli
+bootstrap.ENCODERS["words"] = WordEncoder
+atexit.register(lambda: print("cleaned up", flush=True))
+sys.exit(cli.main(["serve", "--encoder", "words", "--port", sys.argv[1]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it ends a process at once")
+def test_the_app_cleans_up_when_it_is_told_to_end(tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    with log.open("wb") as out:
+        app = subprocess.Popen(  # noqa: S603 - our own code
+            [sys.executable, "-c", SERVE, str(port)],
+            cwd=ROOT,
+            stdout=out,
+            stderr=out,
+            env=os.environ | {"CAUSALVIZ_HOME": str(tmp_path)},
+        )
+    try:
+        end = time.monotonic() + 120
+        while b"Running on" not in log.read_bytes():
+            assert app.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.1)
+        app.terminate()
+        assert app.wait(timeout=30) == 0
+    finally:
+        app.kill()
+    assert log.read_text().rstrip().endswith("cleaned up")
+    assert "Traceback" not in log.read_text()

@@ -1,6 +1,7 @@
 """Keywords of Chinese, English and mixed text, with the real segmentation and stop words."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from causalviz.backends.segmentation import default_tokenizer
-from causalviz.keywords import inverse_document_frequency, top_weights
+from causalviz.keywords import Tokenizer, inverse_document_frequency, top_weights
 
 
 def terms(text: str) -> list[str]:
@@ -33,6 +34,7 @@ def terms(text: str) -> list[str]:
         # function words, URL pieces, addresses and lone letters are no keywords
         ("the and of 的 如何 什么", []),
         ("see https://example.org/a?b=c and mail x.y@example.org today", ["see", "mail", "today"]),
+        ("write to a.b+c-d@mail.example.org, or to 中@例子.中国", ["write"]),
         ("请看 www.example.org/路径 后再评估", ["请", "看", "路径", "后", "再", "评估"]),
         ("x = 3 i.e. y", []),
         # content words that careless lists drop
@@ -72,6 +74,49 @@ def test_a_token_stands_where_it_says_it_stands(text: str) -> None:
         assert token.term == token.term.strip()
         # the words of the surface alone are the token again, unless segmentation sees more context in the text
         assert tokenizer.tokens(text[token.start : token.end])
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a", "-", "+", ".", "@", "_", "'", "中a", "a-", "a+", "a.", "a_", "-_", "1.", "1,", "a'", "'s", "a@", "@a",
+        "a@-", "a@b.", "a@b-", "x.y@", "www.", "http://", "数据", "龘", "龘靐齉", "龘a", "c++", "c#",
+        "\u0301\u0323", "a\u0301\u0323",
+    ],
+)  # fmt: skip
+def test_the_time_for_a_hostile_run_grows_with_its_length(unit: str) -> None:
+    tokenizer = default_tokenizer()
+
+    def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+        start = time.process_time()
+        tokenizer.tokens(text)
+        return time.process_time() - start
+
+    tokenizer.tokens("数据 ready")
+    # Twice the length takes twice the time, four times if it grew with the square; a pause may spoil one attempt.
+    assert any(seconds(100_000) <= 3 * seconds(50_000) + 0.1 for _ in range(3))
+
+
+@pytest.mark.parametrize("text", ["龘" * 100_000, "数据" * 50_000, "a" + "\u0301" * 100_000])
+def test_what_others_compute_on_a_run_is_done_in_pieces(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def segment(run: str) -> list[str]:
+        seen.append(run)
+        return list(run)
+
+    def normalize(_form: str, run: str) -> str:
+        seen.append(run)
+        return run
+
+    monkeypatch.setattr("causalviz.keywords.unicodedata.normalize", normalize)
+    tokens = list(Tokenizer(segment, frozenset()).tokens(text))
+    assert max(map(len, seen)) <= 1000
+    assert sum(map(len, seen)) <= 2 * len(text)
+    assert [text[t.start : t.end] for t in tokens if len(t.term) > 1] == [
+        t.term for t in tokens if len(t.term) > 1
+    ]
 
 
 def test_weights_by_hand() -> None:

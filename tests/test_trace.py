@@ -104,6 +104,7 @@ def test_the_json_of_a_small_trace_is_worked_out_by_hand() -> None:
         "repeats": 0,
         "tokens": 2,
         "duplicate_of": None,
+        "near_duplicate_of": None,
     }
     assert (empty["keywords"], empty["gram"]) == ([], [])
 

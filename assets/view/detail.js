@@ -9,6 +9,8 @@
   const { h, setText, setAttr, setStyle, toggle, fixed, plain, signed, percent, shorten, isolate, foreign } = ns.dom;
 
   const TERM_SHOWN = 80;
+  /** Keywords of a document that a trace keeps (keywords.py). */
+  const COMPARED = 15;
 
   function head() {
     const title = h("h3.cv-doc-title", { dir: "auto", lang: "" });
@@ -36,7 +38,7 @@
       const list = [[stuffed ? "warn" : "", stuffed ? `⚠ ${words}` : words]];
       const empty = ns.model.emptiness(frame, i);
       if (empty) list.push(["warn", `⚠ ${empty}`]);
-      if (twin !== null) list.push(["", `same text as ${isolate(shorten(twin, 120))}`]);
+      if (twin !== null) list.push(["", `${twin.words} ${isolate(shorten(twin.name, 120))}`]);
       return list;
     }
 
@@ -177,13 +179,14 @@
       setText(a.none, split.countA ? "" : state.mode === "exact"
         ? "Nothing: it holds none of the question’s own keywords." : "Nothing: no keyword is that close to one of the question’s.");
       setText(b.none, split.countB ? "" : rows.length
-        ? "Nothing: every keyword it has is shared with the question." : "Nothing: no keyword could be drawn from its text.");
+        ? "Nothing: every keyword it has was set aside." : "Nothing: no keyword could be drawn from its text.");
       toggle(a.columns, "cv-hidden", !split.countA);
       toggle(b.columns, "cv-hidden", !split.countB);
       setText(sum, split.countB ? `sum of what they add = causal score ${fixed(scoreOf(frame, i))}` : "");
     }
 
-    const element = h("div.cv-sets", null, a.element, b.element);
+    const compared = h("p.cv-compared", null, `Only a document’s ${COMPARED} heaviest keywords are compared.`);
+    const element = h("div.cv-sets", null, a.element, b.element, compared);
     return { element, choose, update, rest };
   }
 

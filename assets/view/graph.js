@@ -299,7 +299,7 @@
         : !split.countA
           ? "A is empty here: the document shares no keyword with the question, so nothing links it to the question’s wording and nothing is set aside."
           : !split.countB
-            ? "B is empty here: every keyword is shared with the question, so nothing is left that could speak for the answer."
+            ? "B is empty here: every keyword was set aside, so nothing is left that could speak for the answer."
             : "Thickness of the arrows from A and B: their share of this document’s keyword weight.");
     }
 

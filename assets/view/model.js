@@ -121,11 +121,14 @@
     return candidate.title.trim() || candidate.id;
   }
 
-  /** The earlier candidate with the very same text, by title (by id if both are titled alike), or null. */
+  /** "same text as X" or "nearly the same words as X", X by title (by id if both are titled alike), or null. */
   function twinOf(trace, candidate) {
-    if (candidate.duplicate_of === null || candidate.duplicate_of === undefined) return null;
-    const twin = trace.candidates.find((other) => other.id === candidate.duplicate_of);
-    return twin && titleOf(twin) !== titleOf(candidate) ? titleOf(twin) : candidate.duplicate_of;
+    const same = candidate.duplicate_of ?? null;
+    const id = same ?? candidate.near_duplicate_of ?? null;
+    if (id === null) return null;
+    const twin = trace.candidates.find((other) => other.id === id);
+    const name = twin && titleOf(twin) !== titleOf(candidate) ? titleOf(twin) : id;
+    return { words: same === null ? "nearly the same words as" : "same text as", name };
   }
 
   /** What is chosen before anyone chooses: the best-placed document that moved up, else the first. */

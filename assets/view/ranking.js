@@ -28,11 +28,11 @@
   function repetitionFlag(candidate, trace) {
     const { stuffed, words, share } = ns.model.repetition(candidate, trace);
     if (!candidate.repeats) return h("span.cv-flag.cv-flag-quiet", { title: words }, "repeats ×0");
-    const short = `repeats ×${candidate.repeats}${candidate.tokens ? ` · ${ns.dom.percent(share)}` : ""}`;
+    const short = `×${candidate.repeats}${candidate.tokens ? ` · ${ns.dom.percent(share)}` : ""}`;
     return h(
       stuffed ? "span.cv-flag.cv-flag-warn" : "span.cv-flag", { title: stuffed ? `Warning: ${words}` : words },
       stuffed ? h("span.cv-warn", { "aria-hidden": "true" }, "⚠") : null,
-      h("span", { "aria-hidden": "true" }, short),
+      h("span", { "aria-hidden": "true" }, h("span.cv-flag-word", null, "repeats "), short),
       h("span.cv-sr", null, stuffed ? `Warning: ${words}` : words),
     );
   }
@@ -104,7 +104,7 @@
       };
       trace.candidates.forEach((candidate, i) => {
         const twin = ns.model.twinOf(trace, candidate);
-        cards.after[i].twin = twin === null ? "" : `same text as ${isolate(shorten(twin, 60))}`;
+        cards.after[i].twin = twin === null ? "" : `${twin.words} ${isolate(shorten(twin.name, 60))}`;
       });
       lines = trace.candidates.map(() =>
         s("path.cv-link", { d: `M0 0C${half} 0 ${half} 1 ${LINK_WIDTH} 1`, "vector-effect": "non-scaling-stroke" }));

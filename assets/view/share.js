@@ -1,6 +1,6 @@
 /* Share links: the state of the view in the fragment of the page's address, which no server sees.
  *
- * CausalVizView.sharedState(hash) reads one safely; CausalVizView.share.link(trace, state) writes one, or says why it cannot.
+ * CausalVizView.sharedState(hash) reads one safely; brokenLink(hash) tells whether there is one that cannot be read; share.link(trace, state) writes one, or says why it cannot.
  */
 (function (ns) {
   "use strict";
@@ -11,6 +11,8 @@
   /** Longer addresses are cut by mail programs and chats. */
   const LONGEST = 1800;
   const LONGEST_TEXT = 4000;
+  /** The largest top k a search accepts. */
+  const MOST_CANDIDATES = 100;
   const UNITS = ["document", "chunk"];
 
   function toBase64(text) {
@@ -38,6 +40,11 @@
     };
   }
 
+  /** Whether there is a link in a fragment, but a damaged one. */
+  function brokenLink(hash = location.hash) {
+    return /^#?(?:.*&)?cv=/.test(String(hash)) && sharedState(hash) === null;
+  }
+
   /** The state in a fragment, or null where there is none or it is damaged. Every part is checked; nothing else is kept. */
   function sharedState(hash = location.hash) {
     const found = /^#?(?:.*&)?cv=([A-Za-z0-9_-]+)/.exec(String(hash).slice(0, 4 * LONGEST));
@@ -56,7 +63,7 @@
     const none = { tau: NaN, alpha: NaN, method: null, mode: null, emptyB: null, chosen: null };
     const merged = ns.model.merge(none, { tau: data.t, alpha: data.a, method: data.m, mode: data.o, emptyB: data.b, chosen: text(data.c) });
     const state = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null && !Number.isNaN(value)));
-    const topK = number(data.n, 1, 1000);
+    const topK = number(data.n, 1, MOST_CANDIDATES);
     return {
       state, query, knowledgeBase: text(data.k), unit: UNITS.includes(data.u) ? data.u : null, topK: Number.isInteger(topK) ? topK : null,
       theta: number(data.h, -1, 1), encoder: text(data.e), centred: data.z === 1, fingerprint: text(data.f),
@@ -70,7 +77,9 @@
     if (shared.encoder !== null && (shared.encoder !== trace.encoder || shared.centred !== trace.centred)) {
       found.push(`it was made with the encoder ${shorten(shared.encoder, 40)}${shared.centred ? ", centred" : ""}`);
     }
-    if (shared.fingerprint !== null && shared.fingerprint !== trace.fingerprint) found.push("the knowledge base has changed since");
+    if (shared.knowledgeBase !== null && shared.knowledgeBase !== trace.knowledge_base) {
+      found.push(`it was made with the knowledge base ${shorten(shared.knowledgeBase, 60)}, which is not the one shown`);
+    } else if (shared.fingerprint !== null && shared.fingerprint !== trace.fingerprint) found.push("the knowledge base has changed since");
     if (shared.unit !== null && shared.unit !== trace.unit) found.push(`it ranks ${shared.unit === "chunk" ? "passages" : "documents"}`);
     const { chosen } = shared.state;
     if (chosen && !trace.candidates.some(({ id }) => id === chosen)) found.push("the document it points at is not among the candidates");
@@ -79,4 +88,5 @@
 
   ns.share = { link, differences };
   ns.sharedState = sharedState;
+  ns.brokenLink = brokenLink;
 })((globalThis.CausalVizView = globalThis.CausalVizView || {}));

@@ -30,7 +30,7 @@
     );
 
     function fact(words, title) {
-      return h("li", { title }, words);
+      return h("li", { title }, ...[words].flat());
     }
 
     function load(trace) {
@@ -50,7 +50,8 @@
       const stages = Object.entries(trace.seconds);
       const seconds = trace.seconds.total ?? stages.reduce((sum, [, value]) => sum + value, 0);
       facts.replaceChildren(
-        fact(`${count(trace.documents, ...units)} searched`, `Knowledge base: ${shorten(trace.knowledge_base, 200)}`),
+        fact(["knowledge base ", foreign("span", shorten(trace.knowledge_base, 40))], isolate(shorten(trace.knowledge_base, 200))),
+        fact(`${count(trace.documents, ...units)} searched`, "Each was compared with the question"),
         fact(count(trace.candidates.length, "candidate"), `The ${trace.top_k} most similar at most`),
         fact(`similarity ≥ ${plain(trace.theta)} (θ)`, "Documents less similar to the question than this are not considered"),
         fact(`encoder ${shorten(trace.encoder, 60)}${trace.centred ? ", centred" : ""}`, "The model that turns texts and keywords into vectors"),

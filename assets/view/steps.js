@@ -69,6 +69,8 @@
       trace = next;
       start = from;
       path = null;
+      // An index of the last trace may lie beyond this one's documents; the next choose() names the new one.
+      chosen = -1;
       hovered = -1;
       names = trace.candidates.map(ns.model.titleOf);
       nodes = names.map((name, i) => ({

@@ -2,7 +2,8 @@
  *
  * What it relies on: candidate j can only fall behind i although it is at least as similar if i's causal score is
  * strictly higher (or j was put last for lack of keywords). So "closer than what is left of those it passed" holds.
- * The result is a list of parts, {text} or {term, set}, so that the page can colour keywords; toText joins them.
+ * The result is a list of parts, {text} or {term, set}, so that the page can colour keywords; set "Q" is the question's own keyword
+ * that one of A is close to. toText joins them.
  */
 /* global CausalVizRerank */
 (function (ns) {
@@ -43,11 +44,13 @@
     }
     const shares = CausalVizRerank.contributions(table, ranking, i);
     const keywords = trace.candidates[i].keywords.map((keyword, j) => ({
-      term: keyword.term, weight: keyword.weight, share: shares[j], inA: ranking.inA[i * table.k + j] === 1,
+      term: keyword.term, weight: keyword.weight, exact: keyword.exact, match: keyword.match, share: shares[j], inA: ranking.inA[i * table.k + j] === 1,
     }));
     const all = keywords.reduce((sum, keyword) => sum + Math.abs(keyword.share), 0);
     const own = keywords.filter((keyword) => !keyword.inA);
-    found.shared = keywords.filter((keyword) => keyword.inA).sort((a, b) => b.weight - a.weight);
+    const setAside = keywords.filter((keyword) => keyword.inA).sort((a, b) => b.weight - a.weight);
+    found.shared = setAside.filter((keyword) => keyword.exact);
+    found.close = setAside.filter((keyword) => !keyword.exact);
     found.pulling = own.filter((keyword) => keyword.share > 0).sort((a, b) => b.share - a.share);
     found.against = own
       .filter((keyword) => keyword.share < 0 && -keyword.share >= WORTH_NAMING * all)
@@ -61,6 +64,7 @@
     keywords.slice(0, NAMED).forEach((keyword, at) => {
       if (at) parts.push({ text: ", " });
       parts.push({ term: keyword.term, set });
+      if (set === "A" && !keyword.exact) parts.push({ text: " ≈ " }, { term: keyword.match, set: "Q" });
     });
     if (keywords.length > NAMED) parts.push({ text: ", …" });
     return parts;
@@ -72,18 +76,23 @@
     return `Stays at rank ${to}`;
   }
 
-  /** "the words it shares with the question (…) were set aside, and what is left (…)": the subject of most sentences. */
+  /** "the words it shares with the question (…) or that are close to its words (word ≈ its word)". */
+  function setAside(f) {
+    if (!f.shared.length) return [{ text: "words close to the question’s (" }, ...terms(f.close, "A"), { text: ")" }];
+    const shared = [{ text: "the words it shares with the question (" }, ...terms(f.shared, "A"), { text: ")" }];
+    if (!f.close.length) return shared;
+    return [...shared, { text: " or that are close to its words (" }, ...terms(f.close, "A"), { text: ")" }];
+  }
+
+  /** "… were set aside, and what is left (…)": the subject of most sentences. */
   function subject(f) {
     const left = terms(f.left, "B");
-    if (!f.shared.length) {
+    if (!f.shared.length && !f.close.length) {
       const none =
         f.state.mode === "exact" ? "it holds none of the question’s own keywords" : "it shares no keyword with the question";
       return [{ text: `${none}, so nothing was set aside; what it says (` }, ...left, { text: ")" }];
     }
-    return [
-      { text: "the words it shares with the question (" }, ...terms(f.shared, "A"),
-      { text: ") were set aside, and what is left (" }, ...left, { text: ")" },
-    ];
+    return [...setAside(f), { text: " were set aside, and what is left (" }, ...left, { text: ")" }];
   }
 
   /** How what is left compares with the documents it changed places with; `whom` names them. */
@@ -133,13 +142,22 @@
     return [{ text: ": " }, ...subject(f), { text: ` ${score}${places}.` }];
   }
 
+  /** ": every keyword it has (…) is shared with the question", or close to its keywords. */
+  function allInA(f) {
+    const close = [...terms(f.close, "A"), { text: ")" }];
+    if (!f.shared.length) return [{ text: ": every keyword it has (" }, ...close, { text: " is close to one of the question’s" }];
+    const shared = [...terms(f.shared, "A"), { text: ")" }];
+    if (!f.close.length) return [{ text: ": every keyword it has (" }, ...shared, { text: " is shared with the question" }];
+    return [
+      { text: ": every keyword it has is shared with the question (" }, ...shared,
+      { text: " or close to one of the question’s (" }, ...close,
+    ];
+  }
+
   /** B is empty: nothing of its own is left to compare with the question. */
   function withoutRest(f) {
     const cause = f.size
-      ? [
-          { text: ": every keyword it has (" }, ...terms(f.shared, "A"),
-          { text: ") is shared with the question, so nothing of its own is left to compare; " },
-        ]
+      ? [...allInA(f), { text: ", so nothing of its own is left to compare; " }]
       : [{ text: ": no keyword could be drawn from its text, so there is nothing to compare; " }];
     if (f.last) {
       const rule = f.allEmpty ? "that holds for every candidate, so the order by similarity stands." : "such documents go last.";

@@ -1,6 +1,10 @@
 """Arguments in, exit code out: 0 done, 1 a named error, 2 wrong usage."""
 
 import argparse
+import codecs
+import io
+import json
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -8,16 +12,23 @@ from pathlib import Path
 from typing import get_args
 
 from causalviz.errors import CausalvizError
+from causalviz.evaluation.evaluate import METHODS
 from causalviz.records import EmptyB, Method, Mode, Unit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; every named error is one line on stderr."""
+    _accept_every_character()
     options = parser().parse_args(arguments)
     # A command's module is imported only when it is asked for: `--help` needs no encoder and no web framework.
     command = import_module(f"causalviz.cli.{options.command}")
     try:
         command.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output wants no more (`| head`). What Python flushes at its end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except CausalvizError as error:
         sys.stderr.write(f"causalviz: {' '.join(str(error).split())}\n")
         return 1
@@ -25,6 +36,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("causalviz: stopped; what was finished is kept, run the same command to go on.\n")
         return 1
     return 0
+
+
+def _accept_every_character() -> None:
+    """Let stdout show what its encoding lacks, or a lone surrogate, as JSON's own escape: JSON stays JSON."""
+
+    def escape(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+    codecs.register_error("causalviz.escape", escape)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="causalviz.escape")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -90,6 +114,8 @@ def parser() -> argparse.ArgumentParser:
     _ranking(diagnose)
     _common(diagnose)
 
+    _evaluate(commands.add_parser("evaluate", help="the paper's Table 3 on a test collection (BEIR layout)"))
+
     explain = commands.add_parser("explain", help="why a ranking is what it is, and what would change it")
     explain.add_argument("trace", type=Path, metavar="TRACE.json", help="written by rank --trace")
     explain.add_argument("--document", metavar="ID", help="explain this document down to its keywords")
@@ -118,18 +144,44 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
+def _evaluate(evaluate: argparse.ArgumentParser) -> None:
+    evaluate.add_argument(
+        "collection",
+        type=Path,
+        metavar="COLLECTION",
+        help="a folder with corpus.jsonl, queries.jsonl, qrels/test.tsv",
+    )
+    evaluate.add_argument(
+        "--methods", nargs="+", choices=METHODS, default=METHODS, help="what to measure (default: all)"
+    )
+    evaluate.add_argument("--sample", type=int, metavar="N", help="draw N queries (default: all of them)")
+    evaluate.add_argument(
+        "--seed", type=int, default=0, help="of the draw and of the bootstrap (default %(default)s)"
+    )
+    evaluate.add_argument(
+        "--top-k", type=int, default=20, help="candidates that are re-ranked (default %(default)s)"
+    )
+    evaluate.add_argument("--per-query", action="store_true", help="with --json: every query's measures too")
+    _scores(evaluate)
+    _common(evaluate)
+
+
 def _common(command: argparse.ArgumentParser) -> None:
     command.add_argument("--encoder", help="e5-small (bundled, the default), bge-m3, or bge-m3:FOLDER")
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def _ranking(command: argparse.ArgumentParser) -> None:
+    _scores(command)
+    command.add_argument(
+        "--empty-b", choices=get_args(EmptyB), default="last", help="documents of query keywords only"
+    )
+
+
+def _scores(command: argparse.ArgumentParser) -> None:
     command.add_argument("--tau", type=float, help="absorption threshold, a cosine (default: the encoder's)")
     command.add_argument(
         "--alpha", type=float, default=0.5, help="weight of similarity in the hybrid (default %(default)s)"
-    )
-    command.add_argument(
-        "--empty-b", choices=get_args(EmptyB), default="last", help="documents of query keywords only"
     )
     command.add_argument(
         "--centred",

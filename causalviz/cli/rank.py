@@ -9,7 +9,7 @@ import numpy as np
 
 from causalviz.bootstrap import make_encoder, pipeline_for
 from causalviz.cli.terminal import print_json, print_table, progress_bar
-from causalviz.errors import ParameterError, TraceError
+from causalviz.errors import ParameterError
 from causalviz.exports import csv_table, trec_run
 from causalviz.pipeline import SearchSettings
 from causalviz.rank import Ranking, rerank
@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> None:
     trace = pipeline.ask(options.query, search, chosen)
     ranking = rerank(ScoreTable.of(trace.candidates), chosen)
     if options.trace:
-        write_trace(options.trace, trace)
+        # A lone surrogate's escape is JSON's own, so that it reads back as it was.
+        content = json.dumps(to_json(trace), ensure_ascii=False, allow_nan=False)
+        write_file(options.trace, content)
     if options.csv:
         # The byte order mark tells spreadsheets that the table is UTF-8.
         write_file(options.csv, csv_table(trace, ranking), encoding="utf-8-sig")
@@ -53,20 +55,6 @@ def rank_settings(options: argparse.Namespace, default_tau: float) -> RankSettin
         mode=getattr(options, "mode", "semantic"),
         empty_b=options.empty_b,
     )
-
-
-def write_trace(path: Path, trace: Trace) -> None:
-    """Write a trace file.
-
-    Raises:
-        TraceError: the place cannot be written.
-    """
-    try:
-        path.write_text(json.dumps(to_json(trace), ensure_ascii=False, allow_nan=False), encoding="utf-8")
-    except OSError as error:
-        raise TraceError(
-            f"the trace '{path}' cannot be written ({error.strerror}); choose another place."
-        ) from error
 
 
 def write_file(path: Path, content: str, encoding: str = "utf-8") -> None:

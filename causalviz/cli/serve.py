@@ -1,20 +1,66 @@
 """`serve`: start the web app."""
 
 import argparse
+import os
+import signal
+import socket
+import sys
 from dataclasses import replace
 
 from causalviz.cli.terminal import progress_bar
+from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.settings import Settings
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve until stopped."""
+    """Serve until stopped.
+
+    Raises:
+        ParameterError: the port is none, or cannot be used.
+        KnowledgeBaseError: a knowledge base is missing or cannot be opened.
+    """
+    settings = _settings(options)
+    _check_free(settings.host, settings.port)
+    for path in options.kb:
+        if not path.is_file():
+            raise KnowledgeBaseError(
+                f"there is no knowledge base at '{path}'; make one with `index FOLDER --kb OUT`, or leave it out."
+            )
+    # It ends as with Ctrl-C, so that what is cleaned up at the end of Python is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     from causalviz.ui.library import SAMPLE_NAME, Library
     from causalviz.ui.pages import serve
 
-    settings = Settings.of()
-    settings = replace(settings, host=options.host or settings.host, port=options.port or settings.port)
     library = Library(settings, options.encoder or settings.encoder, options.kb)
     with progress_bar() as progress:
-        library.pipeline(SAMPLE_NAME, progress)
+        for name in (*(path.stem for path in options.kb), SAMPLE_NAME):
+            library.pipeline(name, progress)
     serve(library, settings)
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    settings = Settings.of()
+    if options.port is not None:
+        try:
+            port = Settings.of({"CAUSALVIZ_PORT": str(options.port)}).port
+        except ParameterError as error:
+            raise ParameterError(
+                f"--port is {options.port}, but a port is a number from 1 to 65535; give one or leave it out."
+            ) from error
+        settings = replace(settings, port=port)
+    return replace(settings, host=options.host or settings.host)
+
+
+def _check_free(host: str, port: int) -> None:
+    """Bind the port for a moment, as the server will."""
+    try:
+        family, kind, *_, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as attempt:
+            if os.name == "posix":  # elsewhere it would take a busy port
+                attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            attempt.bind(address)
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no address"
+        raise ParameterError(
+            f"port {port} of '{host}' cannot be used ({why}); stop what uses it, or give another --port or --host."
+        ) from error

@@ -1,7 +1,6 @@
 """Why is this document missing? What would bring a document outside the top k among the candidates, and how far up."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from causalviz.errors import ParameterError
 from causalviz.explain.plane import rank_at
 from causalviz.explain.states import TauStates, position, tau_states
 from causalviz.explain.tau_path import TauSpan, nearest_tau, tau_path
-from causalviz.records import Candidate, RankSettings, Trace
+from causalviz.records import RankSettings, Trace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -45,42 +44,33 @@ class MissingDocument:
 
 
 def why_missing(
-    trace: Trace,
-    settings: RankSettings,
-    document: Candidate,
-    similarity_rank: int,
-    *,
-    between: Sequence[Candidate] = (),
+    trace: Trace, settings: RankSettings, widened: Trace, unit_id: str, similarity_rank: int
 ) -> MissingDocument:
     """Say what keeps a document out of the candidates and where it would stand among them.
 
     Args:
         trace: The question as asked; the document is none of its candidates.
         settings: The point at which to look.
-        document: Its own record for the same question, encoder and centring, as ``Pipeline.ask_among`` computes it.
+        widened: The same question asked of the candidates and the document, as ``Pipeline.ask_among`` returns it: in
+            baseline order, which decides ties.
+        unit_id: Id of the document.
         similarity_rank: Its rank from 1 by similarity among all documents of the knowledge base.
-        between: Documents that a larger k would let in before it. With them its rank is the one it would have at that
-            k; without, the one it would have as the only newcomer.
 
     Raises:
-        ParameterError: the document (or one of ``between``) is a candidate already, or the rank is below 1.
+        ParameterError: the document is a candidate already or not in ``widened``, or the rank is below 1.
     """
     if similarity_rank < 1:
         raise ParameterError(f"the similarity rank is {similarity_rank}, but ranks start at 1.")
-    everyone = [*trace.candidates, *between, document]
-    ids = [candidate.id for candidate in everyone]
-    if len(set(ids)) < len(ids):
-        double = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise ParameterError(f"'{double}' is among the candidates already, so it is not missing.")
-    everyone.sort(key=lambda candidate: (-candidate.similarity, candidate.id))
-    widened = replace(trace, candidates=tuple(everyone))
+    if any(candidate.id == unit_id for candidate in trace.candidates):
+        raise ParameterError(f"'{unit_id}' is among the candidates already, so it is not missing.")
+    index = position(widened, unit_id)
+    similarity = widened.candidates[index].similarity
     states = tau_states(widened, settings)
-    index = position(widened, document.id)
     return MissingDocument(
         top_k=similarity_rank,
-        theta=document.similarity,
+        theta=similarity,
         beyond_top_k=similarity_rank > trace.top_k,
-        below_theta=bool(np.float32(document.similarity) < np.float32(trace.theta)),
+        below_theta=bool(np.float32(similarity) < np.float32(trace.theta)),
         states=states,
         index=index,
         rank=rank_at(states, index, states.at(settings.tau), settings.alpha),

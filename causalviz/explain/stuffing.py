@@ -32,7 +32,7 @@ class Evidence:
 
     kind: Kind
     """density: the question's keywords per content word of the text. absorbed: share of keyword weight in A.
-    duplicate: whether (1 or 0) an earlier candidate has the very same text."""
+    duplicate: whether (1 or 0) an earlier candidate has the very same text, or nearly the same words."""
     value: float
     quantile: float | None
     """Share of the reference that lies below the value; None where there is no reference."""
@@ -144,14 +144,20 @@ def _absorption(trace: Trace, settings: RankSettings, index: int) -> Evidence:
 
 
 def _duplicate(candidate: Candidate) -> Evidence:
-    double = candidate.duplicate_of
+    if candidate.duplicate_of is not None:
+        sentence = f"Same text as {candidate.duplicate_of}."
+    elif candidate.near_duplicate_of is not None:
+        sentence = f"Nearly the same words as {candidate.near_duplicate_of}."
+    else:
+        sentence = "No earlier candidate has the same or nearly the same text."
+    double = candidate.duplicate_of or candidate.near_duplicate_of
     return Evidence(
         kind="duplicate",
         value=0.0 if double is None else 1.0,
         quantile=None,
         limit=1.0,
         flagged=double is not None,
-        sentence="No earlier candidate has the same text." if double is None else f"Same text as {double}.",
+        sentence=sentence,
     )
 
 

@@ -21,7 +21,8 @@ class Part:
     """A piece of the sentence: plain text, or a keyword and the set it is in."""
 
     text: str
-    set: Literal["A", "B"] | None = None
+    set: Literal["A", "B", "Q"] | None = None
+    """Q: the question's own keyword that one of A is close to."""
 
 
 def why_sentence(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) -> str:
@@ -77,6 +78,18 @@ def _terms(keywords: Sequence[str], side: Literal["A", "B"]) -> list[Part]:
     return parts
 
 
+def _close(f: Facts) -> list[Part]:
+    """Name keywords of A that are not the question's own, each with the one it is close to."""
+    parts: list[Part] = []
+    for keyword, match in f.close[:NAMED]:
+        if parts:
+            parts.append(_text(", "))
+        parts += [Part(text=keyword, set="A"), _text(" ≈ "), Part(text=match, set="Q")]
+    if len(f.close) > NAMED:
+        parts.append(_text(", …"))
+    return parts
+
+
 def _lead(f: Facts) -> str:
     if f.before > f.now:
         return f"Moved up {f.before - f.now}"
@@ -98,22 +111,26 @@ def _body(f: Facts) -> list[Part]:
     return told
 
 
+def _set_aside(f: Facts) -> list[Part]:
+    if not f.shared:
+        return [_text("words close to the question’s ("), *_close(f), _text(")")]
+    shared = [_text("the words it shares with the question ("), *_terms(f.shared, "A"), _text(")")]
+    if not f.close:
+        return shared
+    return [*shared, _text(" or that are close to its words ("), *_close(f), _text(")")]
+
+
 def _subject(f: Facts) -> list[Part]:
     """What was set aside and what is left: the subject of most sentences."""
     left = [*_terms(f.left, "B"), _text(")")]
-    if not f.shared:
+    if not f.shared and not f.close:
         none = (
             "it holds none of the question’s own keywords"
             if f.settings.mode == "exact"
             else "it shares no keyword with the question"
         )
         return [_text(f"{none}, so nothing was set aside; what it says ("), *left]
-    return [
-        _text("the words it shares with the question ("),
-        *_terms(f.shared, "A"),
-        _text(") were set aside, and what is left ("),
-        *left,
-    ]
+    return [*_set_aside(f), _text(" were set aside, and what is left ("), *left]
 
 
 def _compared(f: Facts, whom: str, *, better: bool) -> str:
@@ -177,14 +194,25 @@ def _stayed(f: Facts) -> list[Part]:
     return [_text(": "), *_subject(f), _text(f" {score}{places}.")]
 
 
+def _all_in_a(f: Facts) -> list[Part]:
+    close = [*_close(f), _text(")")]
+    if not f.shared:
+        return [_text(": every keyword it has ("), *close, _text(" is close to one of the question’s")]
+    shared = [*_terms(f.shared, "A"), _text(")")]
+    if not f.close:
+        return [_text(": every keyword it has ("), *shared, _text(" is shared with the question")]
+    return [
+        _text(": every keyword it has is shared with the question ("),
+        *shared,
+        _text(" or close to one of the question’s ("),
+        *close,
+    ]
+
+
 def _without_rest(f: Facts) -> list[Part]:
     """B is empty: nothing of its own is left to compare with the question."""
     if f.keywords:
-        cause = [
-            _text(": every keyword it has ("),
-            *_terms(f.shared, "A"),
-            _text(") is shared with the question, so nothing of its own is left to compare; "),
-        ]
+        cause = [*_all_in_a(f), _text(", so nothing of its own is left to compare; ")]
     else:
         cause = [_text(": no keyword could be drawn from its text, so there is nothing to compare; ")]
     if f.last:

@@ -43,7 +43,9 @@ class Facts:
     ties: int
     """Documents of the same final score."""
     shared: tuple[str, ...]
-    """Keywords in A, the heaviest first."""
+    """Keywords in A that are the question's own, the heaviest first."""
+    close: tuple[tuple[str, str], ...]
+    """The other keywords in A, likewise, each with the question's keyword it is close to."""
     left: tuple[str, ...]
     """Keywords in B that speak for it, the strongest first; all of B if none does."""
     pulling: bool
@@ -80,7 +82,9 @@ def facts(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) ->
     least = WORTH_NAMING * reduce(add, map(abs, shares), 0.0)
     against = sorted((j for j in own if shares[j] < 0 and -shares[j] >= least), key=lambda j: shares[j])
     left = pulling or sorted(own, key=lambda j: shares[j])
-    shared = sorted((j for j in range(len(terms)) if in_a[j]), key=lambda j: -weights[j])
+    set_aside = sorted((j for j in range(len(terms)) if in_a[j]), key=lambda j: -weights[j])
+    exact = trace.candidates[index].exact.tolist()
+    matches = trace.candidates[index].matches.tolist()
     return Facts(
         settings=settings,
         candidates=len(ranking.rank),
@@ -96,7 +100,8 @@ def facts(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) ->
         overtaken=int(overtook.sum()),
         filled_in=not last and bool(((passed | overtook) & ranking.empty_b).any()),
         ties=int(((ranking.final == ranking.final[index]) & others).sum()),
-        shared=tuple(terms[j] for j in shared),
+        shared=tuple(terms[j] for j in set_aside if exact[j]),
+        close=tuple((terms[j], trace.query_keywords[matches[j]].term) for j in set_aside if not exact[j]),
         left=tuple(terms[j] for j in left),
         pulling=bool(pulling),
         against=tuple(terms[j] for j in against),

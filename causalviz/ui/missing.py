@@ -28,9 +28,9 @@ def explain_missing(
     widened = pipeline.ask_among(
         trace.query, [*(candidate.id for candidate in trace.candidates), unit_id], search, trace.settings
     )
-    document = next(candidate for candidate in widened.candidates if candidate.id == unit_id)
-    found = why_missing(trace, settings, document, rank)
-    return _sentence(found, trace, document.title or unit_id), replace(widened, warnings=trace.warnings)
+    found = why_missing(trace, settings, widened, unit_id, rank)
+    title = widened.candidates[found.index].title or unit_id
+    return _sentence(found, trace, title), replace(widened, warnings=trace.warnings)
 
 
 def _sentence(found: MissingDocument, trace: Trace, title: str) -> str:

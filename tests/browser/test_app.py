@@ -195,6 +195,8 @@ def test_a_damaged_link_opens_the_plain_page(page: Page, app: str, fragment: str
     page.goto(f"{app}/{fragment}")
     expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
     page.wait_for_timeout(500)
+    broken = page.get_by_text("This link is damaged or was cut off")
+    expect(broken).to_have_count(1 if fragment.startswith("#cv=") else 0)
     expect(page.locator("#question textarea")).to_have_value("")
     expect(page.locator(AFTER)).to_have_count(0)
 

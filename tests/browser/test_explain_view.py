@@ -548,6 +548,9 @@ def test_a_link_brings_the_whole_state_back(view: ViewPage, open_view: Open) -> 
     found = again.page.evaluate("(shared) => view.checkShared(shared)", shared)
     assert found == ["the knowledge base has changed since"]
     expect(again.page.locator(".cv-notice")).to_contain_text("Ranks may differ")
+    again.show(replace(given, fingerprint="def", knowledge_base="another"))
+    found = again.page.evaluate("(shared) => view.checkShared(shared)", {**shared, "knowledgeBase": "n" * 90})
+    assert found == [f"it was made with the knowledge base {'n' * 59}…, which is not the one shown"]
 
 
 def test_the_button_hands_the_link_over(view: ViewPage) -> None:
@@ -570,6 +573,28 @@ def test_a_state_that_does_not_fit_says_so(view: ViewPage) -> None:
 ])  # fmt: skip
 def test_a_damaged_link_is_no_link(view: ViewPage, fragment: str) -> None:
     assert view.page.evaluate("(hash) => CausalVizView.sharedState(hash)", fragment) is None
+    broken = view.page.evaluate("(hash) => CausalVizView.brokenLink(hash)", fragment)
+    assert broken == fragment.startswith("#cv=")
+
+
+def test_a_link_that_was_cut_off_is_told_from_none(view: ViewPage) -> None:
+    view.show(trace(three()))
+    fragment = view.page.evaluate("() => view.shareLink().link").split("#")[1]
+    broken = "(hash) => CausalVizView.brokenLink(hash)"
+    assert view.page.evaluate(broken, f"#{fragment}") is False
+    assert view.page.evaluate(broken, f"#{fragment[:60]}") is True
+    assert view.page.evaluate("() => CausalVizView.brokenLink()") is False
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"), [(0, None), (1, 1), (2.5, None), (100, 100), (101, None), ("5", None)]
+)
+def test_a_link_asks_for_no_more_than_a_search_gives(view: ViewPage, asked: object, kept: int | None) -> None:
+    read = """(n) => {
+      const text = JSON.stringify({ v: 1, q: "why?", n });
+      return CausalVizView.sharedState("#cv=" + btoa(text).replace(/=+$/, ""));
+    }"""
+    assert view.page.evaluate(read, asked)["topK"] == kept
 
 
 def test_a_link_keeps_only_what_is_valid(view: ViewPage) -> None:
@@ -663,6 +688,23 @@ def test_dragging_the_path_and_the_map_redraws_within_a_frame(view: ViewPage) ->
     assert {
         name: np.percentile(np.min(runs, axis=0), 95) <= 8 for name, runs in steps.items()
     } == dict.fromkeys(steps, True)
+
+
+@pytest.mark.parametrize("before", [0, 20])
+def test_a_single_candidate_has_its_line_and_map(view: ViewPage, before: int) -> None:
+    if before:  # its chosen document's place lies beyond the one candidate
+        view.show(many(before))
+        view.set(chosen="d007")
+        look(view)
+    view.show(trace(three()[:1], top_k=1))
+    look(view)
+    assert view.page.locator(".cv-wi-steps .cv-wi-line").count() == 1
+    drawn = view.page.evaluate("() => document.querySelector('.cv-whatif').outerHTML")
+    assert "NaN" not in drawn
+    assert "undefined" not in drawn
+    expect(view.page.locator(".cv-wi-cursor")).to_have_attribute(
+        "aria-valuetext", "tau 0.75, the chosen document has rank 1"
+    )
 
 
 def test_the_section_leaves_with_the_result(view: ViewPage) -> None:

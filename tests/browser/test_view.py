@@ -363,8 +363,10 @@ def test_copies_name_what_they_copy(view: ViewPage) -> None:
     first = document("a.txt", 0.75, [("token", 1, 0.1, 0.5)], title="Original")
     copy = document("b.txt", 0.75, [("token", 1, 0.1, 0.5)], title="Copy", duplicate_of="a.txt")
     twin = document("c.txt", 0.75, [("token", 1, 0.1, 0.5)], title="Original", duplicate_of="a.txt")
-    view.show(trace([first, copy, twin]))
+    near = document("d.txt", 0.5, [("token", 1, 0.1, 0.5)], title="Near", near_duplicate_of="a.txt")
+    view.show(trace([first, copy, twin, near]))
     assert "same text as Original" in plain(view.card(1).inner_text())
+    assert "nearly the same words as Original" in plain(view.card(3).inner_text())
     assert "same text as a.txt" in plain(view.card(2).inner_text())
     expect(view.card(0)).not_to_contain_text("same text")
 
@@ -416,7 +418,8 @@ def test_the_designed_states(view: ViewPage) -> None:
 
 
 def test_the_head_tells_what_was_searched(view: ViewPage) -> None:
-    view.show(trace(three(), theta=0.2, warnings=("Few keywords.",)))
+    view.show(trace(three(), theta=0.2, warnings=("Few keywords.",), knowledge_base="notes"))
+    assert view.page.locator(".cv-facts li").first.inner_text() == "knowledge base notes"
     head = view.page.locator(".cv-summary").inner_text()
     for words in ("how does late interaction work", "late", "471 documents searched", "3 candidates", "0.2", "e5-small",
                   "0.30 s", "Few keywords."):  # fmt: skip
@@ -557,6 +560,28 @@ OVERFLOW = """() => {
 def overflowing(view: ViewPage) -> list[str]:
     found: list[str] = view.page.evaluate(OVERFLOW)
     return found
+
+
+@pytest.mark.parametrize("width", [1920, 1500, 1280, 1100, 900])
+def test_the_repetition_warning_is_never_cut(view: ViewPage, width: int) -> None:
+    view.page.set_viewport_size({"width": width, "height": 900})
+    candidates = [document("tag", 0.75, [("late", 3, None, 0.9)], repeats=162, tokens=330), *three()[1:]]
+    view.show(trace(candidates))
+    flags = view.page.locator(".cv-flag-warn")
+    assert flags.count() == 2
+    assert all("×162 · 49 %" in text for text in flags.all_inner_texts())
+    cut = """(flags) => flags.filter((flag) => {
+      const [outer, inner] = [flag, flag.children[1]].map((node) => node.getBoundingClientRect());
+      return inner.left < outer.left || inner.right > outer.right + 0.5;
+    }).length"""
+    assert flags.evaluate_all(cut) == 0
+
+
+def test_the_keywords_compared_are_few(view: ViewPage) -> None:
+    view.show(trace(three()))
+    expect(view.page.locator(".cv-sets")).to_contain_text(
+        "Only a document’s 15 heaviest keywords are compared."
+    )
 
 
 @pytest.mark.parametrize("width", [1920, 1500, 1280, 1100, 900, 600])

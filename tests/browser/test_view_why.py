@@ -55,7 +55,20 @@ SET_ASIDE = "the words it shares with the question (late) were set aside, and wh
 NOT_SHARED = "it shares no keyword with the question, so nothing was set aside; what it says (token)"
 NOT_EXACT = "it holds none of the question’s own keywords, so nothing was set aside; what it says (token)"
 NOTHING_LEFT = (
-    "every keyword it has (late, talk) is shared with the question, so nothing of its own is left to compare;"
+    "every keyword it has is shared with the question (late) or close to one of the question’s (talk ≈ late), so "
+    "nothing of its own is left to compare;"
+)
+BOTH_ASIDE = (
+    "the words it shares with the question (late) or that are close to its words (tag ≈ late, talk ≈ late) were set "
+    "aside, and what is left (pizza)"
+)
+CLOSE_ASIDE = "words close to the question’s (token ≈ late) were set aside, and what is left (beer)"
+CLOSE_ONLY = (
+    "every keyword it has (worked ≈ late) is close to one of the question’s, so nothing of its own is left to "
+    "compare;"
+)
+EXACT_ONLY = (
+    "every keyword it has (late) is shared with the question, so nothing of its own is left to compare;"
 )
 ONLY_SIMILARITY = "all weight is on similarity, so"
 ONLY_OWNLESS = "only documents without a keyword of their own change places"
@@ -106,6 +119,27 @@ def test_why_when_only_others_moved_and_when_something_pulls_the_other_way(view:
     )
 
 
+def test_why_tells_words_of_the_question_from_words_close_to_them(view: ViewPage) -> None:
+    candidates = [
+        document("both", 0.9, [("late", 3, None, 0.9), ("tag", 2, 0.9, 0.5), ("talk", 1, 0.8, 0.5),
+                               ("pizza", 1, 0.1, 0.4)]),
+        document("close", 0.8, [("token", 3, 0.8, 0.9), ("beer", 1, 0.1, 0.2)]),
+        document("only close", 0.7, [("worked", 3, 0.8, 0.9)]),
+        document("only exact", 0.6, [("late", 3, None, 0.9)]),
+    ]  # fmt: skip
+    told = whys(view, trace(candidates), [RankSettings(tau=0.75)])[0]
+    assert [sentence(parts) for parts in told] == [
+        f"Stays at rank 1: {BOTH_ASIDE} gives it causal rank 1 of 4, and no document changes places with it.",
+        f"Stays at rank 2: {CLOSE_ASIDE} gives it causal rank 2 of 4, and no document changes places with it.",
+        f"Stays at rank 3: {CLOSE_ONLY} such documents go last.",
+        f"Stays at rank 4: {EXACT_ONLY} such documents go last.",
+    ]
+    view.show(trace(candidates))
+    view.set(chosen="close")
+    assert CLOSE_ASIDE in view.why()
+    assert view.page.locator(".cv-why .cv-term-q").all_text_contents() == ["late"]
+
+
 # Any numbers
 
 
@@ -124,6 +158,10 @@ class Facts:
         self.went_last = {j for j in self.passed if ranking.empty_b[j] and choice.empty_b == "last"}
         self.tied = {j for j in others if ranking.final[j] == ranking.final[i]}
         self.in_a = ranking.in_a[i, : len(self.terms)]
+        self.exact = given.candidates[i].exact
+        self.nearest = [
+            given.query_keywords[match].term if match >= 0 else None for match in given.candidates[i].matches
+        ]
         self.shares = ranking.contributions[i, : len(self.terms)]
 
     def better(self, told: re.Match[str]) -> bool:
@@ -138,6 +176,28 @@ class Facts:
         return amount(told[1]) == len(self.passed_by) and all(
             causal[j] > causal[self.i] for j in self.passed_by
         )
+
+    def own_words(self, told: str) -> bool:
+        """These are the keywords in A that are the question's own: all, or the three heaviest."""
+        return self._heaviest(told, [j for j in range(len(self.terms)) if self.in_a[j] and self.exact[j]])
+
+    def close_words(self, told: str) -> bool:
+        """These are the other keywords in A, likewise, each with the question's keyword nearest to it."""
+        pairs = told.removesuffix(", …").split(", ")
+        named = [pair.split(" ≈ ") for pair in pairs]
+        right = all(match == self.nearest[self.terms.index(term)] != term for term, match in named)
+        terms = ", ".join(term for term, _ in named) + (", …" if told.endswith(", …") else "")
+        close = [j for j in range(len(self.terms)) if self.in_a[j] and not self.exact[j]]
+        return right and self._heaviest(terms, close)
+
+    def _heaviest(self, told: str, places: list[int]) -> bool:
+        terms = told.removesuffix(", …").split(", ")
+        # A document's keywords come with the heaviest first.
+        return terms == [self.terms[j] for j in places[:3]] and told.endswith(", …") == (len(places) > 3)
+
+    def kinds(self) -> tuple[bool, bool]:
+        """Whether any keyword in A is the question's own, and whether any is not."""
+        return bool((self.in_a & self.exact).any()), bool((self.in_a & ~self.exact).any())
 
     def pull_away(self, terms: Iterable[str]) -> bool:
         """Each of these keywords lowers the causal score."""
@@ -190,6 +250,24 @@ CLAIMS: dict[str, Callable[[Facts, re.Match[str]], bool]] = {
     r"holds for every candidate": lambda f, _: bool(f.ranking.empty_b.all()),
     r"nothing was set aside": lambda f, _: not f.in_a.any(),
     r"were set aside": lambda f, _: bool(f.in_a.any()),
+    r"the words it shares with the question \(([^)]*)\) were": lambda f, m: (
+        f.own_words(m[1]) and f.kinds() == (True, False)
+    ),
+    r"the words it shares with the question \(([^)]*)\) or that are close to its words \(([^)]*)\) were": lambda f, m: (
+        f.own_words(m[1]) and f.close_words(m[2])
+    ),
+    r"words close to the question’s \(([^)]*)\) were": lambda f, m: (
+        f.close_words(m[1]) and f.kinds() == (False, True)
+    ),
+    r"it has \(([^)]*)\) is shared with the question,": lambda f, m: (
+        f.own_words(m[1]) and f.kinds() == (True, False)
+    ),
+    r"is shared with the question \(([^)]*)\) or close to one of the question’s \(([^)]*)\),": lambda f, m: (
+        f.own_words(m[1]) and f.close_words(m[2])
+    ),
+    r"it has \(([^)]*)\) is close to one of the question’s,": lambda f, m: (
+        f.close_words(m[1]) and f.kinds() == (False, True)
+    ),
     r"final score equals that of (\d+)": lambda f, m: int(m[1]) == len(f.tied),
     r"Pulling the other way: ([^.]*)\.": lambda f, m: f.pull_away(m[1].removesuffix(", …").split(", ")),
 }
@@ -248,10 +326,21 @@ def test_why_is_true_whatever_the_numbers(view: ViewPage) -> None:
 
 
 def check_terms(facts: Facts, parts: list[Part]) -> None:
-    """Every keyword named is in the set it is named for, and the first of B counts most."""
-    for part in parts:
-        if "term" in part:
-            assert facts.in_a[facts.terms.index(part["term"])] == (part["set"] == "A")
+    """Every keyword named is in the set it is named for, and the first of B counts most.
+
+    A keyword of A that is not the question's own is followed by the question's keyword nearest to it, and only such.
+    """
+    for at, part in enumerate(parts):
+        if part.get("set") == "Q":
+            assert parts[at - 1] == {"text": " ≈ "}
+            assert parts[at - 2]["set"] == "A"
+        elif "term" in part:
+            j = facts.terms.index(part["term"])
+            assert facts.in_a[j] == (part["set"] == "A")
+            if facts.in_a[j] and not facts.exact[j]:
+                assert parts[at + 1 : at + 3] == [{"text": " ≈ "}, {"term": facts.nearest[j], "set": "Q"}]
+            else:
+                assert parts[at + 1] != {"text": " ≈ "}
     named = [facts.terms.index(part["term"]) for part in parts if part.get("set") == "B"]
     strongest = max(facts.shares[~facts.in_a], default=0)
     assert not named or strongest <= 0 or facts.shares[named[0]] == pytest.approx(strongest)

@@ -32,6 +32,7 @@ def document(  # noqa: PLR0913 - a document is described in one line
     repeats: int = 0,
     tokens: int = 100,
     duplicate_of: str | None = None,
+    near_duplicate_of: str | None = None,
 ) -> Candidate:
     """Make a candidate whose keywords are orthogonal: with one keyword in B, s_c is that keyword's relevance."""
     n = len(keywords)
@@ -49,6 +50,7 @@ def document(  # noqa: PLR0913 - a document is described in one line
         repeats=repeats,
         tokens=tokens,
         duplicate_of=duplicate_of,
+        near_duplicate_of=near_duplicate_of,
     )
 
 

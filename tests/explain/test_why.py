@@ -23,7 +23,8 @@ ASIDE = "the words it shares with the question"
 LEFT = "were set aside, and what is left"
 SAYS = "it shares no keyword with the question, so nothing was set aside; what it says"
 CLOSER = "is closer to the question than what is left of the document it passed."
-ALL = "is shared with the question, so nothing of its own is left to compare;"
+CLOSE = "words close to the question’s"
+ALL = "so nothing of its own is left to compare;"
 STAYS = "of 3, and no document changes places with it."
 
 CASES: list[tuple[RankSettings, dict[int, str]]] = [
@@ -33,21 +34,22 @@ CASES: list[tuple[RankSettings, dict[int, str]]] = [
             0: f"Moved down 1: {ASIDE} (u) {LEFT} (v) is less close to the question than what is left of the "
             "document that passed it.",
             1: f"Moved up 1: {SAYS} (w) {CLOSER}",
-            2: f"Stays at rank 3: every keyword it has (z) {ALL} such documents go last.",
+            2: f"Stays at rank 3: every keyword it has (z ≈ u) is close to one of the question’s, {ALL} such documents "
+            "go last.",
         },
     ),
     (
         RankSettings(tau=0.7),
         {
             0: f"Stays at rank 1: {ASIDE} (u) {LEFT} (v) gives it causal rank 1 {STAYS}",
-            1: f"Stays at rank 2: {ASIDE} (w) {LEFT} (x) gives it causal rank 2 {STAYS}",
+            1: f"Stays at rank 2: {CLOSE} (w ≈ u) {LEFT} (x) gives it causal rank 2 {STAYS}",
         },
     ),
     (
         RankSettings(tau=-1.0),
         {
-            0: f"Stays at rank 1: every keyword it has (u, v) {ALL} that holds for every candidate, so the order by "
-            "similarity stands."
+            0: "Stays at rank 1: every keyword it has is shared with the question (u) or close to one of the "
+            f"question’s (v ≈ u), {ALL} that holds for every candidate, so the order by similarity stands."
         },
     ),
     (
@@ -55,8 +57,8 @@ CASES: list[tuple[RankSettings, dict[int, str]]] = [
         {
             0: f"Moved down 2: {ASIDE} (u) {LEFT} (v) has a lower causal score than the 2 documents that passed it.",
             1: f"Moved up 1: {SAYS} (w) {CLOSER}",
-            2: f"Moved up 1: every keyword it has (z) {ALL} it keeps its similarity in place of a causal score, higher "
-            "than that of the document it passed.",
+            2: f"Moved up 1: every keyword it has (z ≈ u) is close to one of the question’s, {ALL} it keeps its "
+            "similarity in place of a causal score, higher than that of the document it passed.",
         },
     ),
     (
@@ -79,6 +81,24 @@ def test_keywords_stand_apart_from_the_words_around_them() -> None:
     ranking = rerank(ScoreTable.of(EXAMPLE.candidates), EXAMPLE.settings)
     parts = why_parts(EXAMPLE, ranking, EXAMPLE.settings, 0)
     assert [part for part in parts if part.set] == [Part(text="u", set="A"), Part(text="v", set="B")]
+    wide = replace(EXAMPLE.settings, tau=-1.0)
+    parts = why_parts(EXAMPLE, rerank(ScoreTable.of(EXAMPLE.candidates), wide), wide, 0)
+    named = [Part(text="u", set="A"), Part(text="v", set="A"), Part(text="u", set="Q")]
+    assert [part for part in parts if part.set] == named
+
+
+def test_a_word_close_to_the_questions_is_named_beside_a_word_of_the_question() -> None:
+    first, *rest = EXAMPLE.candidates
+    terms = ("u", *(f"k{i}" for i in range(5)))
+    both = replace(
+        with_keywords(first, [0.5] * 6, np.eye(6).tolist()),
+        terms=terms,
+        cosines=np.array([1, 0.95, 0.95, 0.95, 0.95, 0], np.float32),
+        exact=np.array([True] + [False] * 5),
+    )
+    assert f"{ASIDE} (u) or that are close to its words (k0 ≈ u, k1 ≈ u, k2 ≈ u, …) {LEFT} (k4)" in told(
+        replace(EXAMPLE, candidates=(both, *rest)), EXAMPLE.settings, 0
+    )
 
 
 def with_keywords(candidate: Candidate, relevance: list[float], gram: list[list[float]]) -> Candidate:

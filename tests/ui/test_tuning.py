@@ -110,5 +110,6 @@ def test_nothing_of_an_uploaded_file_is_kept(tmp_path: Path, monkeypatch: pytest
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(ThemesError, match="line 1"):
+    with pytest.raises(ThemesError, match=r"^line 1 of 'own\.jsonl' is no theme") as refused:
         own_questions(path, WordEncoder(), silent)
+    assert str(tmp_path) not in str(refused.value)

@@ -24,6 +24,7 @@ const root = element.querySelector(".causalviz-root");
 let shared = CausalVizView.sharedState();
 const view = CausalVizView.mount(root, { graph: JSON.parse(props.graph), initial: shared?.state });
 root.view = view;
+if (CausalVizView.brokenLink()) view.notify("This link is damaged or was cut off; ask the question again.", "warn");
 watch("value", () => {
   const message = JSON.parse(props.value);
   if (message.trace) view.show((root.trace = message.trace));
