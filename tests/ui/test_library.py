@@ -69,7 +69,7 @@ def test_a_stopped_run_keeps_what_was_finished_and_forgets_the_rest(tmp_path: Pa
 
 def test_a_second_run_beside_the_first_is_refused(tmp_path: Path) -> None:
     upload = Upload()
-    refused = []
+    refused: list[object] = []
 
     def again(*_: object) -> None:
         if not refused:
