@@ -99,7 +99,7 @@ def test_a_hostile_themes_file_is_one_harmless_sentence(opened: Page, tmp_path: 
     opened.set_input_files("input[type=file][accept*=jsonl]", str(themes))
     toast = opened.locator(".toast-body")
     expect(toast).to_contain_text("is no theme", timeout=30_000)
-    expect(toast).to_contain_text(HOSTILE)
+    expect(toast).to_contain_text("<img src=x onerror=")
     assert toast.locator("img").count() == 0
     assert opened.title() == "CausalViz"
     expect(opened.locator("#tune-said")).to_contain_text("these 8 questions")  # nothing is lost
