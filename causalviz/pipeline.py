@@ -2,6 +2,7 @@
 
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -158,14 +159,12 @@ class Pipeline:
         )
 
     def _query_keywords(self, question: str) -> tuple[Keyword, ...]:
-        tokens = [token.term for token in self.tokenizer.tokens(question)]
-        terms = sorted(set(tokens))
+        counts = Counter(token.term for token in self.tokenizer.tokens(question))
+        terms = sorted(counts)
         unseen = float(inverse_document_frequency(np.zeros(1, np.int64), len(self.base.documents.ids))[0])
         known = self.base.word_index
         idf = np.array([self.base.idf[known[term]] if term in known else unseen for term in terms])
-        best, weights = top_weights(
-            np.array([tokens.count(term) for term in terms], np.int64), idf, QUERY_KEYWORDS
-        )
+        best, weights = top_weights(np.array([counts[term] for term in terms], np.int64), idf, QUERY_KEYWORDS)
         return tuple(Keyword(term=terms[i], weight=float(w)) for i, w in zip(best, weights, strict=True))
 
     def _encode(self, question: str, terms: Sequence[str]) -> tuple[FloatVector, FloatMatrix]:
