@@ -19,14 +19,6 @@ class TauSpan:
     high: float
     rank: int
 
-    def holds(self, tau: float) -> bool:
-        """Whether tau, compared as float32, lies in the span."""
-        return bool(np.float32(self.low) <= np.float32(tau) <= np.float32(self.high))
-
-    def nearest_to(self, tau: float) -> float:
-        """Return the threshold of the span that is nearest to tau: tau itself inside it, else an end."""
-        return tau if self.holds(tau) else self.low if tau < self.low else self.high
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TauPath:

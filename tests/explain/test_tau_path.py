@@ -82,14 +82,6 @@ def test_the_nearest_tau_for_a_rank_is_an_end_of_its_span_or_the_current_one() -
     assert nearest_tau(low, tau_path(low), 1, at_least=1) == after(0.8)
 
 
-def test_a_span_knows_what_it_holds() -> None:
-    span = TauSpan(low=float(F(0.6)), high=float(F(0.8)), rank=1)
-    assert span.holds(0.6)
-    assert span.holds(0.8)
-    assert not span.holds(0.81)
-    assert [span.nearest_to(tau) for tau in (0.7, 0.5, 0.9)] == [0.7, float(F(0.6)), float(F(0.8))]
-
-
 def test_exact_mode_and_no_candidates_have_a_single_interval() -> None:
     trace = worked_example()
     exact = tau_path(tau_states(trace, replace(trace.settings, mode="exact")))
