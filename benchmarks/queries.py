@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.backends.segmentation import default_tokenizer
 from causalviz.bootstrap import make_encoder
+from causalviz.guard import suspicion
 from causalviz.keywords import DOCUMENT_KEYWORDS
 from causalviz.knowledge_base import KnowledgeBase, UnitTable
 from causalviz.pipeline import Pipeline, SearchSettings
@@ -33,13 +34,17 @@ def main() -> list[list[str]]:
     table = ScoreTable.of(pipeline.ask(QUERY, hundred, settings).candidates)
     vector = encoder.encode_queries([QUERY])[0]
     index = FaissIndex(pipeline.base.documents.vectors)
-    encode, search, query, hundred_query, again = interleaved(
+    asked = pipeline.ask(QUERY, SearchSettings(theta=-1.0), settings)
+    rows = np.array([pipeline.base.documents.rows[candidate.id] for candidate in asked.candidates])
+    weights, pull = pipeline.base.word_weights("document"), np.linspace(1, 0, len(rows))
+    encode, search, query, hundred_query, again, guard = interleaved(
         [
             lambda: encoder.encode_queries([QUERY]),
             lambda: index.search(vector, 20),
             lambda: pipeline.ask(QUERY, SearchSettings(theta=-1.0), settings),
             lambda: pipeline.ask(QUERY, hundred, settings),
             lambda: rerank(table, RankSettings(tau=0.87, alpha=0.3)),
+            lambda: suspicion(pipeline.base.usage(asked.query_keywords, "document"), weights, rows, pull),
         ],
         rounds=60,
     )
@@ -56,6 +61,7 @@ def main() -> list[list[str]]:
             f"{query / (encode + search):.2f} ({query * 1e3:.2f} ms)",
             "<= 1.5",
         ],
+        ["guard / warm query, top 20", f"{100 * guard / query:.1f} % ({guard * 1e3:.2f} ms)", "<= 10 %"],
         ["warm query, top 100 / (encode + search)", f"{hundred_query / (encode + search):.2f}", ""],
     ]
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +12,7 @@ from causalviz.backends.bge_m3 import BgeM3Encoder
 from causalviz.backends.e5_small import E5SmallEncoder
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.backends.segmentation import default_tokenizer
-from causalviz.errors import ParameterError
+from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.themes import Theme
 from causalviz.knowledge_base import (
@@ -94,6 +96,28 @@ def collection_pipeline(
     source = [RecordEntry(document) for document in collection.documents]
     path = cache_file(settings, encoder, f"collection:{folder.resolve()}")
     return indexed_pipeline(path, source, encoder, progress, collection.name)
+
+
+def attacked_pipeline(
+    clean: Pipeline, attacked: Collection, key: str, settings: Settings, progress: Progress
+) -> Pipeline:
+    """Index a collection with injected documents beside the clean one: a copy, where only they are encoded.
+
+    Raises:
+        KnowledgeBaseError: the copy cannot be written.
+    """
+    path = cache_file(settings, clean.encoder, f"attacked:{clean.base.path.resolve()}:{key}")
+    if not path.exists():
+        building = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            shutil.copyfile(clean.base.path, building)
+            building.replace(path)
+        except OSError as error:
+            raise KnowledgeBaseError(
+                f"'{path}' cannot be written ({error.strerror}); make room, or set CAUSALVIZ_HOME to another place."
+            ) from error
+    source = [RecordEntry(document) for document in attacked.documents]
+    return indexed_pipeline(path, source, clean.encoder, progress, f"{clean.base.name}, attacked")
 
 
 def cache_file(settings: Settings, encoder: Encoder, key: str) -> Path:

@@ -1,5 +1,6 @@
 """From a question to its trace: retrieve candidates, look up their keywords, note the few numbers a rank is made of."""
 
+import math
 import time
 import unicodedata
 from collections import Counter
@@ -12,12 +13,12 @@ from scipy.sparse import csr_matrix
 
 from causalviz.candidates import check_limits, cosines, nearest
 from causalviz.errors import KnowledgeBaseError, ParameterError
-from causalviz.explain.stuffing import density_limit
+from causalviz.guard import Usage, density_limit, suspicion
 from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
 from causalviz.knowledge_base import KnowledgeBase, UnitTable
 from causalviz.partition import check_tau, nearest_query_keyword
 from causalviz.protocols import Encoder, MakeIndex, VectorIndex
-from causalviz.rank import check_alpha
+from causalviz.rank import check_alpha, min_max
 from causalviz.records import (
     Candidate,
     FloatMatrix,
@@ -59,6 +60,7 @@ class Pipeline:
     tokenizer: Tokenizer
     make_index: MakeIndex
     _indexes: dict[Unit, VectorIndex] = field(default_factory=dict)
+    _words: dict[Unit, csr_matrix] = field(default_factory=dict)
 
     def ask(self, query: str, search: SearchSettings, settings: RankSettings) -> Trace:
         """Retrieve the candidates of a question and record what ranks them.
@@ -193,10 +195,9 @@ class Pipeline:
         retrieved = time.perf_counter()
         search = run.search
         table = self.base.units(search.unit)
-        known = self.base.word_index
-        repeats = table.occurrences(known[k.term] for k in run.keywords if k.term in known)
-        densities = repeats / np.maximum(table.tokens, 1)
-        candidates = self._candidates(run, table, rows, similarity, repeats)
+        usage = self.base.usage(run.keywords, search.unit)
+        densities = usage.densities
+        candidates = self._candidates(run, table, rows, similarity, usage)
         warnings = []
         if not run.keywords:
             warnings.append(
@@ -234,8 +235,13 @@ class Pipeline:
             warnings=tuple(warnings),
         )
 
+    def _word_weights(self, unit: Unit) -> csr_matrix:
+        if unit not in self._words:
+            self._words[unit] = self.base.word_weights(unit)
+        return self._words[unit]
+
     def _candidates(
-        self, run: "_Run", table: UnitTable, rows: IndexVector, similarity: FloatVector, repeats: IndexVector
+        self, run: "_Run", table: UnitTable, rows: IndexVector, similarity: FloatVector, usage: Usage
     ) -> tuple[Candidate, ...]:
         base, query_terms = self.base, {keyword.term for keyword in run.keywords}
         words = table.keyword_terms[rows]
@@ -252,6 +258,9 @@ class Pipeline:
         gram = (blocks @ blocks.transpose(0, 2, 1)).astype(np.float32)
         first_with: dict[str, str] = {}
         twins = near_duplicates(table.counts[rows])
+        found = suspicion(
+            usage, self._word_weights(run.search.unit), rows, min_max(similarity.astype(np.float64))
+        )
         candidates = []
         for i, row in enumerate(rows):
             size = int((words[i] >= 0).sum())
@@ -271,10 +280,13 @@ class Pipeline:
                     exact=np.array([term in query_terms for term in terms], bool),
                     relevance=relevance[i, :size],
                     gram=gram[i, :size, :size],
-                    repeats=int(repeats[row]),
-                    tokens=int(table.tokens[row]),
+                    repeats=int(usage.repeats[row]),
+                    tokens=int(usage.tokens[row]),
                     duplicate_of=earlier if earlier != id_ else None,
                     near_duplicate_of=table.ids[rows[twins[i]]] if twins[i] >= 0 and earlier == id_ else None,
+                    suspect=bool(found.suspect[i]),
+                    use=_number(found.use[i]),
+                    topic=_number(found.topic[i]),
                 )
             )
         return tuple(candidates)
@@ -292,6 +304,10 @@ class _Run:
     settings: RankSettings
     start: float
     encoded: float
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def near_duplicates(counts: csr_matrix) -> IndexVector:

@@ -1,13 +1,17 @@
-"""From scores to ranks: the hybrid of two columns, empty B, ties (METHOD.md, section 2)."""
+"""From scores to ranks: the hybrid of two columns, the guard, empty B, ties (METHOD.md, section 2)."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from causalviz.errors import ParameterError
 from causalviz.partition import absorbed
 from causalviz.records import BoolArray, IndexVector, RankSettings
 from causalviz.score import Float64Array, ScoreTable, causal_scores
+
+_JUST_BELOW = 1e-9
+"""Less than two different float32 similarities are apart."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -24,11 +28,13 @@ class Ranking:
     normalised_similarity: Float64Array
     normalised_causal: Float64Array
     hybrid: Float64Array
+    guarded: Float64Array
     contributions: Float64Array
     """(N, K); each row sums to that candidate's s_c."""
     similarity_rank: IndexVector
     causal_rank: IndexVector
     hybrid_rank: IndexVector
+    guarded_rank: IndexVector
     final: Float64Array
     """The score of the chosen method."""
     rank: IndexVector
@@ -58,7 +64,8 @@ def rerank(table: ScoreTable, settings: RankSettings) -> Ranking:
     n_causal = np.full(len(causal), np.nan)
     n_causal[scored] = min_max(causal[scored])
     hybrid = settings.alpha * n_sim + (1.0 - settings.alpha) * n_causal
-    columns = {"similarity": table.similarity, "causal": causal, "hybrid": hybrid}
+    guarded = guarded_scores(table.similarity, table.suspect, ranks_of(ordered(causal)))
+    columns = {"similarity": table.similarity, "causal": causal, "hybrid": hybrid, "guarded": guarded}
     ranks = {name: ranks_of(ordered(column)) for name, column in columns.items()}
     final = columns[settings.method]
     return Ranking(
@@ -68,14 +75,33 @@ def rerank(table: ScoreTable, settings: RankSettings) -> Ranking:
         normalised_similarity=n_sim,
         normalised_causal=n_causal,
         hybrid=hybrid,
+        guarded=guarded,
         contributions=contributions,
         similarity_rank=ranks["similarity"],
         causal_rank=ranks["causal"],
         hybrid_rank=ranks["hybrid"],
+        guarded_rank=ranks["guarded"],
         final=final,
         rank=ranks[settings.method],
         order=ordered(final),
     )
+
+
+def guarded_scores(
+    similarity: Float64Array, suspect: BoolArray, causal_rank: NDArray[np.int64]
+) -> Float64Array:
+    """Score by similarity, except that a suspected document takes its causal rank where that is the lower one.
+
+    Args:
+        similarity: (N,) in baseline order, so that entry i has similarity rank i + 1.
+        suspect: (N,) or broadcast to the next one.
+        causal_rank: (..., N)
+
+    Returns:
+        (..., N) s_sim; for such a document just below the s_sim of the candidate whose place it takes.
+    """
+    demoted = suspect & (causal_rank > np.arange(1, len(similarity) + 1))
+    return np.where(demoted, similarity[causal_rank - 1] - _JUST_BELOW, similarity)
 
 
 def min_max(column: Float64Array) -> Float64Array:

@@ -13,9 +13,12 @@ IndexVector = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 Unit = Literal["document", "chunk"]
-Method = Literal["similarity", "causal", "hybrid"]
+Method = Literal["similarity", "causal", "hybrid", "guarded"]
 Mode = Literal["semantic", "exact"]
 EmptyB = Literal["last", "fallback"]
+
+DEFAULT_METHOD: Method = "hybrid"
+"""What ranks where no calibration has chosen."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,13 +96,19 @@ class Candidate:
     gram: FloatMatrix
     """G, (n, n): <E(t), E(t')>."""
     repeats: int
-    """How often the query's keywords occur in the document's text."""
+    """How often the query's keywords occur in the document's text; in a long document, in its densest passage."""
     tokens: int
-    """Content words in the document's text, stop words left out."""
+    """Content words of that text, stop words left out."""
     duplicate_of: str | None = None
     """Id of an earlier candidate with the very same text."""
     near_duplicate_of: str | None = None
     """Id of an earlier candidate with nearly the same words (and another text)."""
+    suspect: bool = False
+    """Suspected of keyword stuffing (guard.py)."""
+    use: float | None = None
+    """Its use of the question's words, in multiples of what is usual here; None where nothing tells what is usual."""
+    topic: float | None = None
+    """How close its other words are to those of the other candidates, likewise."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +119,7 @@ class RankSettings:
     """Absorption threshold, a cosine in [-1, 1]; equality goes to A."""
     alpha: float = 0.5
     """Hybrid weight in [0, 1] of similarity; 1 - alpha is that of s_c."""
-    method: Method = "hybrid"
+    method: Method = DEFAULT_METHOD
     mode: Mode = "semantic"
     empty_b: EmptyB = "last"
 
@@ -142,7 +151,7 @@ class Trace:
     densities: FloatVector = field(default_factory=lambda: np.zeros(0, np.float32))
     """Ascending: the share of content words that are query keywords, of the units searched (or of an even sample)."""
     density_limit: float | None = None
-    """The density documents rarely exceed by nature (explain/stuffing.py); None where too few use the words."""
+    """The density documents rarely exceed by nature (guard.py); None where too few use the words."""
     warnings: tuple[str, ...] = ()
 
 

@@ -31,6 +31,8 @@ class ScoreTable:
 
     similarity: Float64Array
     """(N,)"""
+    suspect: BoolArray
+    """(N,)"""
     weights: Float64Array
     """(N, K); 0 marks padding."""
     cosines: FloatMatrix
@@ -68,6 +70,7 @@ class ScoreTable:
             gram[i, :size, :size] = c.gram
         return cls(
             similarity=np.array([c.similarity for c in candidates], dtype=np.float64),
+            suspect=np.array([c.suspect for c in candidates], dtype=bool),
             weights=weights,
             cosines=cosines,
             exact=exact,

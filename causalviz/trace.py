@@ -73,6 +73,9 @@ def _candidate_to_json(candidate: Candidate, trace: Trace) -> JsonObject:
         "tokens": candidate.tokens,
         "duplicate_of": candidate.duplicate_of,
         "near_duplicate_of": candidate.near_duplicate_of,
+        "suspect": candidate.suspect,
+        "use": candidate.use,
+        "topic": candidate.topic,
     }
 
 
@@ -170,4 +173,7 @@ def _candidate(entry: dict[str, Any], positions: dict[str, int]) -> Candidate:
         tokens=entry["tokens"],
         duplicate_of=entry["duplicate_of"],
         near_duplicate_of=entry["near_duplicate_of"],
+        suspect=entry["suspect"],
+        use=entry["use"],
+        topic=entry["topic"],
     )

@@ -57,6 +57,10 @@ class CandidateEntry(_Strict):
     tokens: Count
     duplicate_of: str | None
     near_duplicate_of: str | None
+    # Traces written before there was a guard hold none of these.
+    suspect: bool = False
+    use: Real | None = None
+    topic: Real | None = None
 
     @model_validator(mode="after")
     def _gram_fits(self) -> Self:

@@ -71,7 +71,7 @@ def test_index_reports_every_file(folder: Path, tmp_path: Path, capsys: pytest.C
 def test_rank_gives_both_orders_of_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "rank", "How does ColBERT late interaction work?", "--kb", str(folder))
     assert set(found) == {
-        "query", "encoder", "tau", "centred", "alpha", "method", "query_keywords", "documents", "warnings"
+        "query", "encoder", "tau", "centred", "alpha", "method", "gate", "query_keywords", "documents", "warnings"
     }  # fmt: skip
     assert (found["encoder"], found["method"], found["alpha"]) == ("e5-small", "hybrid", 0.5)
     assert {k["term"] for k in found["query_keywords"]} == {"colbert", "late", "interaction", "work"}
@@ -218,7 +218,7 @@ def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str], argument
 
 
 def test_every_command_has_help_and_json(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("index", "rank", "diagnose", "serve"):
+    for command in ("index", "rank", "diagnose", "calibrate", "serve"):
         with pytest.raises(SystemExit) as stopped:
             cli.main([command, "--help"])
         assert stopped.value.code == 0
@@ -234,7 +234,7 @@ def test_diagnose_prints_the_table_of_the_sample(
     themes.write_text("\n".join(first_two), encoding="utf-8")
     found = run_json(capsys, "diagnose", str(themes))
     assert [t["id"] for t in found["themes"]] == ["T2", "T3"]
-    methods = {"similarity", "exact", "semantic", "hybrid"}
+    methods = {"similarity", "exact", "semantic", "fallback", "hybrid", "guarded"}
     assert set(found["mean_target_rank"]) == set(found["mean_stuffed_rank"]) == methods
     for theme in found["themes"]:
         assert all(1 <= theme["target_rank"][m] <= 7 and len(theme["stuffed_ranks"][m]) == 2 for m in methods)

@@ -7,17 +7,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from fakes import silent
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.stats import permutation_test
 from strategies import rank_settings, traces
 
 from causalviz import cli
-from causalviz.backends.bm25 import Bm25Index
+from causalviz.backends.bm25 import Bm25Index, counted_words
 from causalviz.errors import CollectionError, MissingBackendError, ParameterError
 from causalviz.evaluation.collections import read_collection
-from causalviz.evaluation.evaluate import METHODS, draw_queries, evaluate, reranked, settings_of, verdict
-from causalviz.evaluation.measures import means, measure, paired_difference
+from causalviz.evaluation.evaluate import (
+    METHODS,
+    Answer,
+    draw_queries,
+    evaluate,
+    reranked,
+    reranked_by_all,
+    settings_of,
+    stratified,
+    verdict,
+)
+from causalviz.evaluation.measures import RESAMPLES, means, measure, paired_difference, randomisation_p
+from causalviz.evaluation.results import AnswerFile, answer_all, answers_path
+from causalviz.evaluation.statistics import STATISTICS
 from causalviz.records import RankSettings, Trace
 
 pytest.importorskip("ir_measures", reason="left out where it has no wheel; see requirements.txt")
@@ -132,7 +149,78 @@ def test_an_interval_needs_two_paired_queries(ours: list[float], baseline: list[
         paired_difference(ours, baseline, seed)
 
 
+def test_a_randomisation_p_is_the_share_of_swaps_that_differ_as_much() -> None:
+    # differences 1, 1, 1: of the eight ways to swap, all or none give a mean of 1 or -1
+    assert randomisation_p([1.0] * 3, [0.0] * 3, seed=0) == pytest.approx(2 / 8)
+    # differences 0.5, -0.25, 0: sums of +-0.75 (4 ways) and +-0.25 (4 ways); the observed one is 0.25
+    assert randomisation_p([0.5, 0.25, 0.3], [0.0, 0.5, 0.3], seed=0) == 1
+    ours = [0.1, 0.5, 0.7, 0.2, 0.9, 0.4, 0.6, 0.8, 0.3, 0.5, 0.9, 0.7, 0.1]
+    assert randomisation_p(ours, [0.3] * 13, seed=1) == randomisation_p(ours, [0.3] * 13, seed=1)
+    assert randomisation_p(ours, [0.3] * 13, seed=1) != randomisation_p(ours, [0.3] * 13, seed=2)
+    # never 0: the observed order is one of those that could have been
+    assert randomisation_p([1.0] * 40, [0.0] * 40, seed=0) == 1 / (RESAMPLES + 1)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=10))
+def test_every_swap_is_counted_where_scipy_counts_them_all(pairs: list[tuple[float, float]]) -> None:
+    ours, baseline = np.array(pairs).round(3).T
+
+    def mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = values.mean(axis=axis)
+        return found
+
+    oracle = permutation_test((ours - baseline,), mean, permutation_type="samples", n_resamples=10_000)
+    found = randomisation_p(ours.tolist(), baseline.tolist(), seed=0)
+    assert found == pytest.approx(min(oracle.pvalue, 1))
+
+
+def test_many_queries_are_drawn_and_come_near_to_scipy() -> None:
+    draw = np.random.default_rng(4)
+    baseline = draw.uniform(size=60)
+    ours = baseline + draw.normal(0.04, 0.15, 60)
+    oracle = permutation_test(
+        (ours - baseline,), np.mean, permutation_type="samples", n_resamples=20_000, rng=1
+    )
+    # 2,000 draws: a standard error of at most 0.011
+    assert randomisation_p(ours.tolist(), baseline.tolist(), seed=0) == pytest.approx(oracle.pvalue, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("ours", "baseline", "seed"), [([1.0], [0.0], 0), ([1.0, 0.0], [1.0], 0), ([1.0, 0.0], [1.0, 0.0], -1)]
+)
+def test_a_randomisation_needs_two_paired_queries_and_a_seed(
+    ours: list[float], baseline: list[float], seed: int
+) -> None:
+    with pytest.raises(ParameterError, match=r"at least two|seed is -1"):
+        randomisation_p(ours, baseline, seed)
+
+
 # Methods
+
+
+@given(traces(), rank_settings(), st.integers(1, 9))
+def test_all_methods_at_once_rank_as_one_by_one(trace: Trace, settings: RankSettings, top_k: int) -> None:
+    found = reranked_by_all(trace, settings, top_k)
+    assert found == {name: reranked(trace, name, settings, top_k) for name in RERANKING}
+
+
+def test_strata_are_compared_each_on_its_own() -> None:
+    qrels = {id_: {"a": 1} for id_ in ("q1", "q2", "q3")}
+    second, first = ["b", "a"], ["a", "b"]
+    rankings = {
+        "similarity": {"q1": second, "q2": second, "q3": first},
+        "hybrid": {"q1": first, "q2": first, "q3": second},
+    }
+    whole = evaluate(rankings, qrels, seed=0, methods=["hybrid"])
+    strata = stratified(whole, {"helped": ["q1", "q2"], "hurt": ["q3"]}, seed=0)
+    loss = 1 - 1 / math.log2(3)
+    assert strata["helped"].means["hybrid"]["ndcg@10"] == 1
+    assert strata["helped"].difference["hybrid"].mean == pytest.approx(loss)
+    assert strata["helped"].p["hybrid"] == pytest.approx(2 / 4)
+    assert strata["hurt"].means["hybrid"]["ndcg@10"] == pytest.approx(1 / math.log2(3))
+    assert not strata["hurt"].difference
+    assert not strata["hurt"].p
+    assert stratified(whole, {"all": ["q1", "q2", "q3"]}, seed=0)["all"] == whole
 
 
 @given(traces(), rank_settings(), st.sampled_from(RERANKING), st.integers(1, 9))
@@ -161,6 +249,17 @@ def test_bm25_finds_documents_that_share_a_word_and_breaks_ties_by_id() -> None:
     assert index.rank(["salt"], 2) == ["b", "c"]
     assert index.rank(["unseen"], 10) == index.rank([], 10) == []
     assert Bm25Index(["a"], [[]]).rank(["bread"], 10) == []
+
+
+def test_bm25_of_counts_is_bm25_of_the_words() -> None:
+    texts = [["salt", "bread", "salt"], [], ["water"], ["bread", "water", "flour"]]
+    vocabulary = ["bread", "flour", "salt", "water"]
+    counts = csr_matrix(np.array([[words.count(word) for word in vocabulary] for words in texts]))
+    found = counted_words(counts, vocabulary)
+    assert [sorted(words) for words in found] == [sorted(words) for words in texts]
+    asked = ["bread", "water"]
+    assert Bm25Index([*"dcba"], found).rank(asked, 9) == Bm25Index([*"dcba"], texts).rank(asked, 9)
+    assert counted_words(csr_matrix(np.zeros((0, 4), np.int32)), vocabulary) == []
 
 
 def test_a_sample_is_drawn_by_seed_whatever_the_order() -> None:
@@ -200,6 +299,77 @@ def test_the_verdict_says_on_which_side_of_zero_each_interval_lies() -> None:
     assert "No method was compared" in verdict(evaluate(rankings, qrels, seed=0, methods=["similarity"]))
 
 
+# Answers kept on disk
+
+
+ONE = Answer(rankings={"similarity": ["a", "b"]}, statistics={"top1_gap": 0.1 + 0.2})
+OTHER = Answer(rankings={"similarity": []}, statistics={"top1_gap": 1 / 3})
+
+
+def test_kept_answers_are_read_back_to_the_last_bit(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "x.answers.jsonl"
+    kept = AnswerFile(path)
+    assert kept.get("late\ninteraction\ud800") is None
+    kept.add("late\ninteraction\ud800", ONE)
+    kept.add("迟交互", OTHER)
+    for file in (kept, AnswerFile(path)):
+        assert (file.get("late\ninteraction\ud800"), file.get("迟交互")) == (ONE, OTHER)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 30])
+def test_a_line_that_was_cut_off_is_not_there_and_harms_no_other(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "x.answers.jsonl"
+    for query, found in (("one", ONE), ("other", OTHER)):
+        AnswerFile(path).add(query, found)
+    path.write_bytes(path.read_bytes()[:-cut])
+    left = AnswerFile(path)
+    assert left.get("one") == ONE
+    assert left.get("other") == (OTHER if cut == 1 else None)
+    left.add("third", OTHER)
+    again = AnswerFile(path)
+    assert (again.get("one"), again.get("third")) == (ONE, OTHER)
+
+
+def test_what_is_no_answer_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "x.answers.jsonl"
+    path.write_bytes(b'null\n[1]\n{"query": "one"}\n\xff\n')
+    assert AnswerFile(path).get("one") is None
+
+
+def test_an_interrupted_run_asks_only_what_is_missing(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def ask(query: str) -> Answer:
+        asked.append(query)
+        return ONE
+
+    def stop_at_the_third(done: int, *_: object) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    path, queries = tmp_path / "x.answers.jsonl", {"1": "a", "2": "b", "3": "c", "4": "a"}
+    with pytest.raises(KeyboardInterrupt):
+        answer_all(queries, AnswerFile(path), ask, stop_at_the_third)
+    assert answer_all(queries, AnswerFile(path), ask, silent) == dict.fromkeys(queries, ONE)
+    assert asked == ["a", "b", "c"]
+
+
+def test_answers_have_a_file_for_each_setting_that_changes_them(tmp_path: Path) -> None:
+    settings = RankSettings(tau=0.9)
+    places = {
+        answers_path(tmp_path, "f", settings, centred=False, top_k=20),
+        answers_path(tmp_path, "g", settings, centred=False, top_k=20),
+        answers_path(tmp_path, "f", replace(settings, tau=0.8), centred=False, top_k=20),
+        answers_path(tmp_path, "f", replace(settings, alpha=0.4), centred=False, top_k=20),
+        answers_path(tmp_path, "f", settings, centred=True, top_k=20),
+        answers_path(tmp_path, "f", settings, centred=False, top_k=10),
+    }
+    assert len(places) == 6
+    # the method is part of every column's rule, not of what all share
+    same = answers_path(tmp_path, "f", replace(settings, method="similarity"), centred=False, top_k=20)
+    assert same in places
+
+
 # Collections
 
 
@@ -231,13 +401,15 @@ def test_unjudged_queries_are_left_out(tmp_path: Path) -> None:
         ({"corpus": [{"_id": ["a"], "text": ""}]}, "an id is text"),
         ({"corpus": [{"_id": "a", "text": 5}]}, "JSON int"),
         ({"corpus": [*CORPUS, CORPUS[0]]}, "line 5 .*'stuffed' again"),
-        ({"queries": ""}, "line 2 .*'q1', which queries.jsonl"),
+        ({"queries": ""}, "'queries.jsonl' holds no query"),
+        ({"queries": QUERIES[1:]}, "line 2 of 'test.tsv' names the unknown query 'q1'"),
+        ({"queries": [*QUERIES, QUERIES[0]]}, "line 4 .*'q1' again"),
         ({"queries": [{"_id": "q1", "text": " "}, QUERIES[1]]}, "query 'q1' .*has no text"),
-        ({"qrels": ""}, "no judgment above 0"),
-        ({"qrels": QRELS.splitlines()[0]}, "no judgment above 0"),
+        ({"qrels": ""}, "holds no judgment, so"),
+        ({"qrels": QRELS.splitlines()[0]}, "holds no judgment, so"),
         ({"qrels": "q1\tanswer\t0\n"}, "no judgment above 0"),
-        ({"qrels": QRELS + "q1\tnobody\t1\n"}, "line 5 .*'nobody', which corpus.jsonl"),
-        ({"qrels": QRELS + "q1\tbread\tgood\n"}, "line 5 .*is no judgment"),
+        ({"qrels": QRELS + "q1\tnobody\t1\n"}, "line 5 of 'test.tsv' names the unknown document 'nobody'"),
+        ({"qrels": QRELS + "q1\tbread\tNaN\n"}, "line 5 .*grade 'NaN'"),
         ({"qrels": QRELS + "q1 bread 1\n"}, "line 5 .*is no judgment"),
         ({"qrels": QRELS + "q1\tanswer\t1\n"}, "line 5 .*'answer' for query 'q1' again"),
     ],
@@ -251,7 +423,7 @@ def test_a_missing_collection_or_file_says_what_belongs_there(tmp_path: Path) ->
     with pytest.raises(CollectionError, match=r"no folder; .*qrels/test\.tsv"):
         read_collection(tmp_path / "nowhere")
     (write(tmp_path / "c") / "queries.jsonl").unlink()
-    with pytest.raises(CollectionError, match=r"queries\.jsonl' cannot be read"):
+    with pytest.raises(CollectionError, match=r"c' holds no queries\.jsonl; a collection is"):
         read_collection(tmp_path / "c")
 
 
@@ -286,7 +458,7 @@ def test_evaluate_gives_its_stable_json(
     assert list(found["methods"]) == list(METHODS)
     assert all(set(values) == {"ndcg@10", "p@5", "mrr@10"} for values in found["methods"].values())
     assert set(found["difference"]) == set(METHODS) - {"similarity"}
-    assert all(set(interval) == {"mean", "low", "high"} for interval in found["difference"].values())
+    assert all(set(interval) == {"mean", "low", "high", "p"} for interval in found["difference"].values())
     # q1: the stuffed page leads by similarity, the answer (2) is second: 1 / log2(3); nothing but the question's words
     # is left to the stuffed page, so the answer leads when re-ranked. q2: bread leads throughout
     assert found["methods"]["similarity"]["ndcg@10"] == pytest.approx((1 / math.log2(3) + 1) / 2)
@@ -294,9 +466,19 @@ def test_evaluate_gives_its_stable_json(
     # with the fallback it keeps its similarity, and its place
     assert found["methods"]["fallback"]["mrr@10"] == pytest.approx((1 / 2 + 1) / 2)
     assert found["methods"]["bm25"]["p@5"] == pytest.approx(1 / 5)
-    # the index is kept, and gives the same again
+    # the index and the answers are kept, and give the same again; so does an interrupted run that goes on
+    (kept,) = (tmp_path / "home" / "cache").glob("*.answers.jsonl")
     assert len(list((tmp_path / "home" / "cache").glob("*.kb"))) == 1
     assert run(capsys, str(collection), "--json")[1] == out
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2 + 5])
+    assert run(capsys, str(collection), "--json")[1] == out
+    assert sorted(filter(None, kept.read_bytes().split(b"\n")))[-2:] == sorted(
+        filter(None, whole.split(b"\n"))
+    )
+    kept.unlink()
+    assert run(capsys, str(collection), "--json")[1] == out
+    assert kept.read_bytes() == whole
 
 
 def test_evaluate_measures_the_methods_asked_for_query_by_query(
@@ -319,11 +501,99 @@ def test_evaluate_prints_a_table_and_a_verdict(collection: Path, capsys: pytest.
     said = " ".join(out.split())
     assert (code, err) == (0, "")
     assert all(name in said for name in (*METHODS, "nDCG@10", "P@5", "MRR@10"))
-    assert "Cross-encoder: not computed" in said
+    assert "cross-encoder not computed" in said
+    assert "paired randomisation test" in said
     assert "2 of 2 judged queries, 4 documents" in said
     assert "Documents without text, which no method finds: 1." in said
     assert said.endswith(".")
     assert "On these queries, better than similarity (interval above zero):" in said
+
+
+def test_evaluate_compares_within_strata(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds = tmp_path / "rounds.tsv"
+    rounds.write_text("q1\tfirst round\n", encoding="utf-8")
+    asked = [str(collection), "--strata", "--strata-file", str(rounds)]
+    code, out, _ = run(capsys, *asked, "--per-query", "--json")
+    found = json.loads(out)
+    assert code == 0
+    # q1's two keywords are both keywords of the stuffed page and of no other; "bread" alone is a keyword of q2
+    each = found["statistics"]["per_query"]
+    assert {id_: set(one) for id_, one in each.items()} == {id_: set(STATISTICS) for id_ in ("q1", "q2")}
+    overlaps = {id_: one["keyword_overlap"] for id_, one in each.items()}
+    assert found["statistics"]["median"]["keyword_overlap"] == pytest.approx(sum(overlaps.values()) / 2)
+    assert set(found["strata"]) == {*STATISTICS, "file"}
+    (alone,) = found["strata"]["file"].values()
+    assert list(found["strata"]["file"]) == ["first round"]
+    assert (alone["queries"], alone["difference"]) == (1, {})
+    assert alone["methods"] == {m: values["ndcg@10"] for m, values in found["per_query"]["q1"].items()}
+    for strata in found["strata"].values():
+        assert sum(one["queries"] for one in strata.values()) in {1, 2}
+    said = " ".join(run(capsys, *asked)[1].split())
+    assert all(f"By {name}" in said for name in STATISTICS)
+    assert "Queries without a stratum, left out here: 1." in said
+
+
+BAD_INPUTS: dict[str, tuple[dict[str, Any], str]] = {
+    "no document": ({"corpus": ""}, "holds no document with text"),
+    "no query": ({"queries": ""}, "holds no query"),
+    "no label": ({"qrels": ""}, "holds no judgment, so"),
+    "no relevant document": ({"qrels": "q1\tanswer\t0\n"}, "no judgment above 0"),
+    "unknown document": ({"qrels": QRELS + "q1\tnobody\t1\n"}, "unknown document 'nobody'"),
+    "unknown query": ({"qrels": QRELS + "q9\tanswer\t1\n"}, "unknown query 'q9'"),
+    "document twice": ({"corpus": [*CORPUS, CORPUS[0]]}, "'stuffed' again"),
+    "query twice": ({"queries": [*QUERIES, QUERIES[0]]}, "'q1' again"),
+    "judged twice": ({"qrels": QRELS + "q1\tanswer\t1\n"}, "'answer' for query 'q1' again"),
+    "grade not a number": ({"qrels": "q1\tanswer\tNaN\n"}, "the grade 'NaN'"),
+    "grade infinite": ({"qrels": "q1\tanswer\tinf\n"}, "the grade 'inf'"),
+    "grade a fraction": ({"qrels": QRELS + "q2\tanswer\t0.5\n"}, "the grade '0.5'"),
+    "question unseen": ({"queries": [{"_id": "q1", "text": "\u200b"}, *QUERIES[1:]]}, "query 'q1' cannot be"),
+}
+
+
+@pytest.mark.parametrize(("changes", "found"), BAD_INPUTS.values(), ids=BAD_INPUTS)
+def test_a_bad_collection_is_one_line_and_exit_code_1(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    found: str,
+) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path / "home"))
+    code, out, err = run(capsys, str(write(tmp_path / "bad", **changes)), "--json")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert found in err
+
+
+def test_strata_that_are_none_are_named_before_anything_is_indexed(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds = tmp_path / "rounds.tsv"
+    rounds.write_text("q9\tfirst\n", encoding="utf-8")
+    code, out, err = run(capsys, str(collection), "--strata-file", str(rounds))
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "'q9', which has no judgments" in err
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_query_without_a_relevant_document_counts_as_0_and_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path / "home"))
+    judged = write(tmp_path / "c", qrels="q1\tstuffed\t0\nq2\tbread\t1\n")
+    assert json.loads(run(capsys, str(judged), "--json")[1])["methods"]["similarity"]["ndcg@10"] == 1 / 2
+    said = " ".join(run(capsys, str(judged))[1].split())
+    assert "Queries without a relevant document, which score 0 by every method: 1." in said
+
+
+def test_one_query_has_measures_but_no_interval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(tmp_path / "home"))
+    code, out, err = run(capsys, str(write(tmp_path / "c", qrels="q2\tbread\t1\n")), "--strata")
+    assert (code, err) == (0, "")
+    assert "One query says nothing about others" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """BM25 through bm25s: a plain reference over a whole collection."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 _EPSILON = 1e-9
 
@@ -20,6 +22,7 @@ class Bm25Index:
         import bm25s
 
         self._ids = tuple(ids)
+        self._places = np.argsort(np.argsort(np.array(self._ids, object)))
         self._index = None
         if any(tokens):
             self._index = bm25s.BM25()
@@ -32,5 +35,17 @@ class Bm25Index:
             return []
         scores = self._index.get_scores(words)
         found = np.flatnonzero(scores > _EPSILON)
-        best = sorted(found.tolist(), key=lambda i: (-float(scores[i]), self._ids[i]))
-        return [self._ids[i] for i in best[:count]]
+        best = found[np.lexsort((self._places[found], -scores[found]))[:count]]
+        return [self._ids[i] for i in best.tolist()]
+
+
+def counted_words(counts: csr_matrix, vocabulary: Sequence[str]) -> list[list[str]]:
+    """Return every document's content words from their counts; BM25 asks for no reading order.
+
+    Args:
+        counts: (N, V), occurrences of each word.
+        vocabulary: The V words.
+    """
+    words = np.array(vocabulary, object)[np.repeat(counts.indices, counts.data)].tolist()
+    ends = np.append(0, np.cumsum(counts.data))[counts.indptr].tolist()
+    return [words[start:end] for start, end in pairwise(ends)]

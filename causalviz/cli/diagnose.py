@@ -11,6 +11,8 @@ from causalviz.pipeline import SearchSettings
 from causalviz.records import JsonObject, RankSettings, Trace
 from causalviz.settings import Settings
 
+_MISSING = "-"
+
 
 def run(options: argparse.Namespace) -> None:
     """Diagnose a themes file and print the table."""
@@ -55,21 +57,25 @@ def diagnosis_to_json(diagnosis: Diagnosis, encoder: str, settings: RankSettings
 def _print(diagnosis: Diagnosis, encoder: str, settings: RankSettings) -> None:
     names = list(diagnosis.mean_target_rank)
     rows = [
-        [result.theme.id, result.theme.query[:48]]
+        [result.theme.id, result.theme.query[:48], _MISSING]
         + [
             f"{result.target_rank[name]} ({','.join(map(str, result.stuffed_ranks[name])) or '-'})"
             for name in names
         ]
         for result in diagnosis.themes
     ]
-    rows.append(["", "mean target rank", *(f"{diagnosis.mean_target_rank[name]:.2f}" for name in names)])
+    rows.append(
+        ["", "mean target rank", _MISSING, *(f"{diagnosis.mean_target_rank[name]:.2f}" for name in names)]
+    )
     stuffed = [diagnosis.mean_stuffed_rank[name] for name in names]
-    rows.append(["", "mean stuffed rank", *("-" if mean is None else f"{mean:.2f}" for mean in stuffed)])
-    columns = {"theme": "left", "query": "left"} | dict.fromkeys(names, "right")
+    rows.append(
+        ["", "mean stuffed rank", _MISSING, *("-" if mean is None else f"{mean:.2f}" for mean in stuffed)]
+    )
+    columns = {"theme": "left", "query": "left", "cross-encoder": "right"} | dict.fromkeys(names, "right")
     how = f"encoder {encoder}, tau {settings.tau:g}, alpha {settings.alpha:g}"
     notes = [
         "",
         f"Rank of the target (ranks of the stuffed documents); {how}.",
-        "Cross-encoder: not computed (none is configured).",
+        f"{_MISSING}: not computed; no cross-encoder is configured.",
     ]
     print_table("Where each method ranks the document that answers", columns, rows, notes)

@@ -13,7 +13,11 @@ from typing import get_args
 
 from causalviz.errors import CausalvizError
 from causalviz.evaluation.evaluate import METHODS
-from causalviz.records import EmptyB, Method, Mode, Unit
+from causalviz.evaluation.gate import PROBES
+from causalviz.evaluation.measures import RESAMPLES
+from causalviz.evaluation.stress import GROUPS
+from causalviz.evaluation.stuffing import DEVELOPMENT, HELD_OUT
+from causalviz.records import DEFAULT_METHOD, EmptyB, Method, Mode, Unit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,8 +90,7 @@ def parser() -> argparse.ArgumentParser:
     rank.add_argument(
         "--method",
         choices=get_args(Method),
-        default="hybrid",
-        help="what orders the result (default %(default)s)",
+        help=f"what orders the result (default: what a calibration of the knowledge base chose, else {DEFAULT_METHOD})",
     )
     rank.add_argument(
         "--mode",
@@ -115,6 +118,9 @@ def parser() -> argparse.ArgumentParser:
     _common(diagnose)
 
     _evaluate(commands.add_parser("evaluate", help="the paper's Table 3 on a test collection (BEIR layout)"))
+    _stress(commands.add_parser("stress", help="what keyword-stuffed documents do to each method's ranking"))
+
+    _calibrate(commands.add_parser("calibrate", help="decide by labelled questions which method may rank"))
 
     explain = commands.add_parser("explain", help="why a ranking is what it is, and what would change it")
     explain.add_argument("trace", type=Path, metavar="TRACE.json", help="written by rank --trace")
@@ -156,14 +162,103 @@ def _evaluate(evaluate: argparse.ArgumentParser) -> None:
     )
     evaluate.add_argument("--sample", type=int, metavar="N", help="draw N queries (default: all of them)")
     evaluate.add_argument(
-        "--seed", type=int, default=0, help="of the draw and of the bootstrap (default %(default)s)"
+        "--seed", type=int, default=0, help="of the draw, bootstrap and randomisation (default %(default)s)"
     )
     evaluate.add_argument(
         "--top-k", type=int, default=20, help="candidates that are re-ranked (default %(default)s)"
     )
     evaluate.add_argument("--per-query", action="store_true", help="with --json: every query's measures too")
+    evaluate.add_argument(
+        "--strata",
+        action="store_true",
+        help="also by halves of the queries, split at the median of each statistic of a question",
+    )
+    evaluate.add_argument(
+        "--strata-file",
+        type=Path,
+        metavar="FILE",
+        help="also by strata of your own, a line `query-id<TAB>stratum` each",
+    )
     _scores(evaluate)
     _common(evaluate)
+
+
+def _stress(stress: argparse.ArgumentParser) -> None:
+    stress.add_argument(
+        "collection",
+        type=Path,
+        metavar="COLLECTION",
+        help="a folder with corpus.jsonl, queries.jsonl, qrels/test.tsv",
+    )
+    stress.add_argument(
+        "--per-query", type=int, default=2, help="documents injected for each query (default %(default)s)"
+    )
+    groups = "; ".join(f"{name}: {', '.join(styles)}" for name, styles in GROUPS.items())
+    stress.add_argument(
+        "--style",
+        nargs="+",
+        choices=(*GROUPS, *DEVELOPMENT, *HELD_OUT),
+        default=["development"],
+        metavar="STYLE",
+        help="how they are stuffed, in turn; a group stands for its styles (default development); "
+        f"{groups} (on which nothing was fitted)",
+    )
+    stress.add_argument(
+        "--methods", nargs="+", choices=METHODS, default=METHODS, help="what to measure (default: all)"
+    )
+    stress.add_argument("--sample", type=int, metavar="N", help="draw N queries (default: all of them)")
+    stress.add_argument(
+        "--seed", type=int, default=0, help="of the draw and of the injected documents (default %(default)s)"
+    )
+    stress.add_argument(
+        "--top-k", type=int, default=20, help="candidates that are re-ranked (default %(default)s)"
+    )
+    stress.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="also write the attacked collection (BEIR layout)"
+    )
+    _scores(stress)
+    _common(stress)
+
+
+def _calibrate(calibrate: argparse.ArgumentParser) -> None:
+    calibrate.add_argument(
+        "collection",
+        type=Path,
+        nargs="?",
+        metavar="COLLECTION|THEMES.jsonl",
+        help="labelled questions: a test collection (BEIR layout) or a themes file",
+    )
+    calibrate.add_argument(
+        "--kb",
+        type=Path,
+        metavar="FOLDER_OR_KB",
+        help="ask this folder of documents or knowledge base, and keep the verdict there",
+    )
+    calibrate.add_argument(
+        "--queries", type=Path, metavar="FILE", help="with --kb: questions of your own (queries.jsonl)"
+    )
+    calibrate.add_argument(
+        "--qrels",
+        type=Path,
+        metavar="FILE",
+        help="their judgments (TREC qrels, or BEIR's tab-separated file)",
+    )
+    calibrate.add_argument(
+        "--probes",
+        type=int,
+        default=PROBES,
+        metavar="N",
+        help="questions in a resample, at most all that are labelled (default %(default)s)",
+    )
+    calibrate.add_argument(
+        "--resamples", type=int, default=RESAMPLES, help="bootstrap resamples (default %(default)s)"
+    )
+    calibrate.add_argument("--seed", type=int, default=0, help="of the resamples (default %(default)s)")
+    calibrate.add_argument(
+        "--top-k", type=int, default=20, help="candidates that are re-ranked (default %(default)s)"
+    )
+    _scores(calibrate)
+    _common(calibrate)
 
 
 def _common(command: argparse.ArgumentParser) -> None:

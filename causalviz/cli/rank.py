@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from causalviz.bootstrap import make_encoder, pipeline_for
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.errors import ParameterError
 from causalviz.exports import csv_table, trec_run
+from causalviz.knowledge_base import Choice, Conditions, GateRecord, choose, documents_of, load_gate
 from causalviz.pipeline import SearchSettings
 from causalviz.rank import Ranking, rerank
-from causalviz.records import JsonObject, RankSettings, Trace
+from causalviz.records import DEFAULT_METHOD, JsonObject, RankSettings, Trace
 from causalviz.score import ScoreTable
 from causalviz.settings import Settings
 from causalviz.trace import to_json
@@ -23,12 +25,15 @@ def run(options: argparse.Namespace) -> None:
     """Ask, rank and print."""
     settings = Settings.of()
     encoder = make_encoder(options.encoder or settings.encoder)
-    chosen = rank_settings(options, encoder.default_tau(centred=options.centred))
+    asked = rank_settings(options, encoder.default_tau(centred=options.centred))
     search = SearchSettings(
         top_k=options.top_k, theta=options.theta, unit=options.unit, centred=options.centred
     )
     with progress_bar() as progress:
         pipeline = pipeline_for(options.kb, encoder, settings, progress)
+    record, ignored = load_gate(pipeline.base.path)
+    choice = choose(record, documents_of(pipeline.base), _conditions(search, asked), options.method)
+    chosen = replace(asked, method=choice.method)
     trace = pipeline.ask(options.query, search, chosen)
     ranking = rerank(ScoreTable.of(trace.candidates), chosen)
     if options.trace:
@@ -41,9 +46,14 @@ def run(options: argparse.Namespace) -> None:
     if options.trec:
         write_file(options.trec, trec_run(trace, ranking, options.query_id))
     if options.json:
-        print_json(ranking_to_json(trace, ranking))
+        # What kept a calibration from being obeyed is a warning; that one is obeyed is in "gate".
+        notes = [note for note in (ignored, None if choice.obeyed else choice.note) if note]
+        found = ranking_to_json(trace, ranking)
+        print_json(found | {"gate": _gate_to_json(record, choice), "warnings": [*found["warnings"], *notes]})
     else:
-        _print(trace, ranking)
+        overriding = " --method overrides it." if choice.obeyed else ""
+        notes = [note for note in (ignored, choice.note and choice.note + overriding) if note]
+        _print(trace, ranking, notes)
 
 
 def rank_settings(options: argparse.Namespace, default_tau: float) -> RankSettings:
@@ -51,10 +61,34 @@ def rank_settings(options: argparse.Namespace, default_tau: float) -> RankSettin
     return RankSettings(
         tau=default_tau if options.tau is None else options.tau,
         alpha=options.alpha,
-        method=getattr(options, "method", "hybrid"),
+        method=getattr(options, "method", None) or DEFAULT_METHOD,
         mode=getattr(options, "mode", "semantic"),
         empty_b=options.empty_b,
     )
+
+
+def _conditions(search: SearchSettings, settings: RankSettings) -> Conditions:
+    return Conditions(
+        tau=settings.tau,
+        alpha=settings.alpha,
+        centred=search.centred,
+        top_k=search.top_k,
+        unit=search.unit,
+        mode=settings.mode,
+        empty_b=settings.empty_b,
+    )
+
+
+def _gate_to_json(record: GateRecord | None, choice: Choice) -> JsonObject | None:
+    if record is None:
+        return None
+    return {
+        "decision": record.verdict.decision,
+        "method": record.verdict.method,
+        "date": record.date.isoformat(),
+        "stale": choice.stale,
+        "obeyed": choice.obeyed,
+    }
 
 
 def write_file(path: Path, content: str, encoding: str = "utf-8") -> None:
@@ -126,7 +160,7 @@ def _number(value: np.float64) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _print(trace: Trace, ranking: Ranking) -> None:
+def _print(trace: Trace, ranking: Ranking, remarks: list[str]) -> None:
     rows = []
     for i in ranking.order:
         candidate = trace.candidates[i]
@@ -166,6 +200,7 @@ def _print(trace: Trace, ranking: Ranking) -> None:
         f"{found}: {how}; {trace.seconds['total'] * 1000:.0f} ms.",
         f"Question keywords: {' '.join(k.term for k in trace.query_keywords) or 'none'}",
         *trace.warnings,
+        *remarks,
     ]
     print_table(trace.query, columns, rows, notes)
 

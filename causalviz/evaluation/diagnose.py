@@ -11,12 +11,14 @@ from causalviz.score import ScoreTable
 
 
 def methods(settings: RankSettings) -> dict[str, RankSettings]:
-    """Return the columns of Table 2 that need no reranker; all share tau, alpha and the empty-B rule."""
+    """Return the columns of Table 2 that need no reranker; all share tau and alpha."""
     return {
         "similarity": replace(settings, method="similarity"),
         "exact": replace(settings, method="causal", mode="exact"),
         "semantic": replace(settings, method="causal", mode="semantic"),
+        "fallback": replace(settings, method="causal", mode="semantic", empty_b="fallback"),
         "hybrid": replace(settings, method="hybrid", mode="semantic"),
+        "guarded": replace(settings, method="guarded", mode="semantic", empty_b="last"),
     }
 
 

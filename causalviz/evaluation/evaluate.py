@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from causalviz.errors import ParameterError
 from causalviz.evaluation.measures import (
+    DEPTH,
     Difference,
     Qrels,
     Rankings,
@@ -14,12 +15,30 @@ from causalviz.evaluation.measures import (
     means,
     measure,
     paired_difference,
+    randomisation_p,
 )
-from causalviz.rank import rerank
-from causalviz.records import RankSettings, Trace
+from causalviz.evaluation.statistics import Strata, query_statistics
+from causalviz.rank import Ranking, rerank
+from causalviz.records import EmptyB, IndexVector, Method, Mode, RankSettings, Trace
 from causalviz.score import ScoreTable
 
-METHODS = ("similarity", "exact", "semantic", "fallback", "hybrid", "bm25")
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Rule:
+    method: Method
+    mode: Mode = "semantic"
+    empty_b: EmptyB = "last"
+
+
+_RULES = {
+    "similarity": _Rule(method="similarity"),
+    "exact": _Rule(method="causal", mode="exact"),
+    "semantic": _Rule(method="causal"),
+    "fallback": _Rule(method="causal", empty_b="fallback"),
+    "hybrid": _Rule(method="hybrid"),
+    "guarded": _Rule(method="guarded"),
+}
+METHODS = (*_RULES, "bm25")
 """Columns that need no reranker. bm25 ranks the whole collection; the others reorder the most similar documents."""
 
 
@@ -28,10 +47,39 @@ class Evaluation:
     """What was measured, by method."""
 
     scores: Mapping[str, Scores]
-    """Every query's measures."""
+    """Every query's measures, by similarity too where that is not reported."""
     means: Mapping[str, Mapping[str, float]]
+    """Of the methods to report."""
     difference: Mapping[str, Difference]
     """Of nDCG@10 to similarity; without similarity itself, and empty for a single query, which has no interval."""
+    p: Mapping[str, float]
+    """Of the paired randomisation test of that difference, for the same methods."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What is kept of one question."""
+
+    rankings: Mapping[str, Sequence[str]]
+    """By every one of METHODS: the ids of the documents the measures look at, best first."""
+    statistics: Mapping[str, float]
+    """By name (evaluation/statistics.py)."""
+
+
+def answer(trace: Trace, settings: RankSettings, top_k: int, bm25: Sequence[str]) -> Answer:
+    """Rank one question's candidates by every method.
+
+    Args:
+        trace: Candidates in baseline order.
+        settings: tau and alpha.
+        top_k: How many compete.
+        bm25: The collection's documents by BM25.
+    """
+    rankings = reranked_by_all(trace, settings, top_k) | {"bm25": list(bm25)}
+    return Answer(
+        rankings={name: rankings[name][:DEPTH] for name in METHODS},
+        statistics=query_statistics(trace, settings),
+    )
 
 
 def settings_of(method: str, settings: RankSettings) -> RankSettings:
@@ -40,16 +88,10 @@ def settings_of(method: str, settings: RankSettings) -> RankSettings:
     Raises:
         ParameterError: the method does not reorder candidates.
     """
-    rules = {
-        "similarity": replace(settings, method="similarity"),
-        "exact": replace(settings, method="causal", mode="exact", empty_b="last"),
-        "semantic": replace(settings, method="causal", mode="semantic", empty_b="last"),
-        "fallback": replace(settings, method="causal", mode="semantic", empty_b="fallback"),
-        "hybrid": replace(settings, method="hybrid", mode="semantic", empty_b="last"),
-    }
-    if method not in rules:
-        raise ParameterError(f"there is no re-ranking method '{method}'; choose one of: {', '.join(rules)}.")
-    return rules[method]
+    if method not in _RULES:
+        raise ParameterError(f"there is no re-ranking method '{method}'; choose one of: {', '.join(_RULES)}.")
+    rule = _RULES[method]
+    return replace(settings, method=rule.method, mode=rule.mode, empty_b=rule.empty_b)
 
 
 def reranked(trace: Trace, method: str, settings: RankSettings, top_k: int) -> list[str]:
@@ -64,9 +106,35 @@ def reranked(trace: Trace, method: str, settings: RankSettings, top_k: int) -> l
     Returns:
         Document ids, best first.
     """
-    first, rest = trace.candidates[:top_k], trace.candidates[top_k:]
-    order = rerank(ScoreTable.of(first), settings_of(method, settings)).order
-    return [first[int(i)].id for i in order] + [candidate.id for candidate in rest]
+    ranking = rerank(ScoreTable.of(trace.candidates[:top_k]), settings_of(method, settings))
+    return _ids(trace, ranking.rank)
+
+
+def reranked_by_all(trace: Trace, settings: RankSettings, top_k: int) -> dict[str, list[str]]:
+    """Reorder by every method that reorders candidates, at less cost than one by one; see reranked."""
+    table = ScoreTable.of(trace.candidates[:top_k])
+    semantic, exact = (rerank(table, settings_of(name, settings)) for name in ("semantic", "exact"))
+    # Without an empty B there is nothing to fall back from.
+    fallback = rerank(table, settings_of("fallback", settings)) if semantic.empty_b.any() else semantic
+    rankings = {("semantic", "last"): semantic, ("exact", "last"): exact, ("semantic", "fallback"): fallback}
+    return {
+        name: _ids(trace, _rank(rankings[rule.mode, rule.empty_b], rule.method))
+        for name, rule in _RULES.items()
+    }
+
+
+def _rank(ranking: Ranking, method: Method) -> IndexVector:
+    return {
+        "similarity": ranking.similarity_rank,
+        "causal": ranking.causal_rank,
+        "hybrid": ranking.hybrid_rank,
+        "guarded": ranking.guarded_rank,
+    }[method]
+
+
+def _ids(trace: Trace, rank: IndexVector) -> list[str]:
+    first = [trace.candidates[i] for i in rank.argsort().tolist()]
+    return [candidate.id for candidate in (*first, *trace.candidates[len(first) :])]
 
 
 def draw_queries(queries: Mapping[str, str], sample: int | None, seed: int) -> dict[str, str]:
@@ -101,16 +169,39 @@ def evaluate(
     Args:
         rankings: By method, similarity among them.
         qrels: Of the queries to measure, at least one; a query a method misses scores 0.
-        seed: Of the bootstrap.
+        seed: Of the bootstrap and of the randomisation test.
         methods: Those to report.
     """
-    scores = {name: measure(ranking, qrels) for name, ranking in rankings.items()}
+    return _compared({name: measure(ranking, qrels) for name, ranking in rankings.items()}, seed, methods)
+
+
+def stratified(evaluation: Evaluation, strata: Strata, seed: int) -> dict[str, Evaluation]:
+    """Compare the same methods within each stratum.
+
+    Args:
+        evaluation: Of all queries; its methods are compared.
+        strata: Ids of its queries by stratum; each stratum holds one at least.
+        seed: As for evaluate.
+    """
+    return {
+        name: _compared(
+            {method: {id_: scores[id_] for id_ in ids} for method, scores in evaluation.scores.items()},
+            seed,
+            list(evaluation.means),
+        )
+        for name, ids in strata.items()
+    }
+
+
+def _compared(scores: Mapping[str, Scores], seed: int, methods: Sequence[str]) -> Evaluation:
     ndcg = {name: [values["ndcg@10"] for values in found.values()] for name, found in scores.items()}
-    compared = [name for name in methods if name != "similarity"] if len(qrels) > 1 else []
+    baseline = ndcg["similarity"]
+    compared = [name for name in methods if name != "similarity"] if len(baseline) > 1 else []
     return Evaluation(
-        scores={name: scores[name] for name in methods},
+        scores=scores,
         means={name: means(scores[name]) for name in methods},
-        difference={name: paired_difference(ndcg[name], ndcg["similarity"], seed) for name in compared},
+        difference={name: paired_difference(ndcg[name], baseline, seed) for name in compared},
+        p={name: randomisation_p(ndcg[name], baseline, seed) for name in compared},
     )
 
 

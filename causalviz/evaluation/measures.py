@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
+from numpy.typing import NDArray
 
 from causalviz.errors import MissingBackendError, ParameterError
 
@@ -13,7 +14,9 @@ MEASURES = {"ndcg@10": "nDCG@10", "p@5": "P@5", "mrr@10": "RR@10"}
 DEPTH = 10
 """Positions the measures look at."""
 RESAMPLES = 2000
+"""Of the bootstrap, and of the randomisation test."""
 _INTERVAL = (0.025, 0.975)
+_ROUNDING = 1e-12
 
 Rankings = Mapping[str, Sequence[str]]
 """Document ids, best first, by query id."""
@@ -83,16 +86,48 @@ def paired_difference(ours: Sequence[float], baseline: Sequence[float], seed: in
         ParameterError: there are fewer than two queries, not as many values of one method as of the other, or the seed
             is negative.
     """
+    differences = _differences(ours, baseline, seed)
+    draws = np.random.default_rng(seed).integers(0, len(differences), (RESAMPLES, len(differences)))
+    low, high = np.quantile(differences[draws].mean(axis=1), _INTERVAL)
+    return Difference(mean=float(differences.mean()), low=float(low), high=float(high))
+
+
+def randomisation_p(ours: Sequence[float], baseline: Sequence[float], seed: int) -> float:
+    """Return the two-sided p of a paired randomisation test of the mean difference.
+
+    Were the methods alike, each query's two values could as well be the other way round: how often does a swap by coin
+    give a mean difference at least as large? All 2^n ways are counted where there are no more than RESAMPLES, else that
+    many are drawn and the observed one counts as one more.
+
+    Args:
+        ours: One value a query.
+        baseline: The other method's values, same queries, same order.
+        seed: Same seed, same p.
+
+    Raises:
+        ParameterError: as for paired_difference.
+    """
+    differences = _differences(ours, baseline, seed)
+    n = len(differences)
+    whole = 2**n <= RESAMPLES
+    if whole:
+        swapped = np.arange(2**n)[:, None] >> np.arange(n) & 1
+    else:
+        swapped = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, n))
+    sums = differences.sum() - 2.0 * (swapped @ differences)
+    # Sums of the same numbers in another order differ by rounding.
+    as_large = int((np.abs(sums) >= abs(differences.sum()) - _ROUNDING * n).sum())
+    return as_large / 2**n if whole else (as_large + 1) / (RESAMPLES + 1)
+
+
+def _differences(ours: Sequence[float], baseline: Sequence[float], seed: int) -> NDArray[np.float64]:
     check_seed(seed)
     if len(ours) != len(baseline) or len(ours) <= 1:
         raise ParameterError(
             f"there are {len(ours)} and {len(baseline)} values to compare, but an interval needs the same queries for "
             "both methods and at least two of them; measure more queries."
         )
-    differences = np.array(ours, np.float64) - np.array(baseline, np.float64)
-    draws = np.random.default_rng(seed).integers(0, len(differences), (RESAMPLES, len(differences)))
-    low, high = np.quantile(differences[draws].mean(axis=1), _INTERVAL)
-    return Difference(mean=float(differences.mean()), low=float(low), high=float(high))
+    return np.array(ours, np.float64) - np.array(baseline, np.float64)
 
 
 def check_seed(seed: int) -> None:

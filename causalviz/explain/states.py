@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from causalviz.errors import ParameterError
 from causalviz.partition import check_tau
-from causalviz.rank import check_alpha
+from causalviz.rank import check_alpha, guarded_scores
 from causalviz.records import BoolArray, FloatMatrix, FloatVector, IndexVector, Mode, RankSettings, Trace
 from causalviz.score import Float64Array, ScoreTable, causal_scores
 
@@ -89,6 +89,8 @@ class TauStates:
             return np.broadcast_to(self.table.similarity, causal.shape)
         if self.settings.method == "causal":
             return causal
+        if self.settings.method == "guarded":
+            return guarded_scores(self.table.similarity, self.table.suspect, ranks_of_rows(causal))
         hybrid: Float64Array = alpha * self.normalised_similarity + (1.0 - alpha) * normalised_causal
         return hybrid
 
@@ -196,6 +198,7 @@ def scores_with(table: ScoreTable, owner: IndexVector, in_a: BoolArray) -> Float
     """
     batch = ScoreTable(
         similarity=table.similarity[owner],
+        suspect=table.suspect[owner],
         weights=table.weights[owner],
         cosines=table.cosines[owner],
         exact=table.exact[owner],
@@ -216,15 +219,15 @@ def stretched(columns: Float64Array) -> Float64Array:
 
 
 def orders_of(final: Float64Array) -> IndexMatrix:
-    """``rank.ordered`` of each row, (M, N)."""
-    return np.argsort(np.where(np.isnan(final), np.inf, -final), axis=1, kind="stable")
+    """``rank.ordered`` of each row, (..., N)."""
+    return np.argsort(np.where(np.isnan(final), np.inf, -final), axis=-1, kind="stable")
 
 
 def ranks_of_rows(final: Float64Array) -> IndexMatrix:
-    """``rank.ranks_of`` the order of each row, (M, N): ranks from 1."""
+    """``rank.ranks_of`` the order of each row, (..., N): ranks from 1."""
     order = orders_of(final)
     ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.arange(1, final.shape[1] + 1)[None, :], axis=1)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(1, final.shape[-1] + 1), order.shape), axis=-1)
     return ranks
 
 

@@ -1,29 +1,27 @@
 """Is this document stuffed with the question's keywords? The evidence, each against its own reference."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from causalviz.explain.states import check_index
+from causalviz.explain.suspicion import density, percent, verdict
+from causalviz.guard import FEWEST, RATIO
 from causalviz.partition import absorbed
 from causalviz.records import BoolArray, Candidate, RankSettings, Trace
 from causalviz.score import Float64Array
 
-EXPECTED_BEYOND = 0.5
-"""A density is suspicious when fewer documents than this are expected to reach it by nature."""
-QUARTILE = 0.25
-"""The scale of natural densities is read at this quantile: stuffed documents lie above it."""
-FEWEST = 4
-"""Fewer reference values than this tell nothing."""
 FENCE = 1.5
 """Tukey's fence: this many interquartile ranges above the upper quartile."""
 
 UNUSUAL = 0.25
 """Where too few documents use the question's words to say what is usual, this density raises the flag."""
 
-Kind = Literal["density", "absorbed", "duplicate"]
+_LEAST = 1e-3
+"""Less topic than this is as good as none, as in guard.py."""
+
+Kind = Literal["guard", "density", "absorbed", "duplicate"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,22 +29,26 @@ class Evidence:
     """One measure of stuffing and what it is compared with."""
 
     kind: Kind
-    """density: the question's keywords per content word of the text. absorbed: share of keyword weight in A.
-    duplicate: whether (1 or 0) an earlier candidate has the very same text, or nearly the same words."""
-    value: float
+    """guard: use of the question's words over topic (guard.py), or too dense: the verdict. density: the question's
+    keywords per content word of the text. absorbed: share of keyword weight in A. duplicate: whether (1 or 0) an
+    earlier candidate has the very same text, or nearly the same words."""
+    value: float | None
+    """None where nothing tells what use is usual."""
     quantile: float | None
     """Share of the reference that lies below the value; None where there is no reference."""
     limit: float | None
-    """The value from which on (for a density: above which) the flag is raised, from the reference; None where it
-    tells nothing."""
+    """The value from which on (for guard and density: above which) the flag is raised, from the reference; None where
+    it tells nothing."""
     flagged: bool
     sentence: str
 
 
 def stuffing_evidence(
     trace: Trace, settings: RankSettings, index: int
-) -> tuple[Evidence, Evidence, Evidence]:
-    """Return the evidence on density, absorption and duplicates for one document.
+) -> tuple[Evidence, Evidence, Evidence, Evidence]:
+    """Return the guard's verdict on one document, and the evidence on density, absorption and duplicates.
+
+    A density raises a flag only where the guard has nothing better to judge by, or shares the suspicion.
 
     Args:
         trace: The question.
@@ -59,32 +61,11 @@ def stuffing_evidence(
     check_index(trace, index)
     candidate = trace.candidates[index]
     return (
+        _guard(candidate, trace),
         _repetition(candidate, trace),
         _absorption(trace, settings, index),
         _duplicate(candidate),
     )
-
-
-def density(candidate: Candidate) -> float:
-    """Occurrences of the question's keywords per content word of the text; 0 for a text without any."""
-    return candidate.repeats / candidate.tokens if candidate.tokens else 0.0
-
-
-def density_limit(densities: Float64Array) -> float | None:
-    """Return the density that documents reach only when keywords were put there.
-
-    The densities of documents that use any of the question's words fall off roughly exponentially. The scale of that
-    fall is read at the lower quartile, which stuffed documents do not move unless most are stuffed; the limit is
-    where n exp(-limit / scale) = EXPECTED_BEYOND, n being the number of those documents.
-
-    Returns:
-        None where fewer than FEWEST documents use any of the words.
-    """
-    used = densities[densities > 0]
-    if len(used) < FEWEST:
-        return None
-    scale = float(np.quantile(used, QUARTILE)) / -math.log(1 - QUARTILE)
-    return scale * math.log(len(used) / EXPECTED_BEYOND)
 
 
 def share_in_a(candidate: Candidate, in_a: BoolArray) -> float:
@@ -93,24 +74,38 @@ def share_in_a(candidate: Candidate, in_a: BoolArray) -> float:
     return float(weights[in_a].sum() / weights.sum()) if weights.size else 0.0
 
 
+def _guard(candidate: Candidate, trace: Trace) -> Evidence:
+    use, topic = candidate.use, candidate.topic
+    value = None if use is None or topic is None else use / max(topic, _LEAST)
+    sentence = verdict(candidate, trace)
+    return Evidence(
+        kind="guard",
+        value=value,
+        quantile=None,
+        limit=None if value is None else RATIO,
+        flagged=candidate.suspect,
+        sentence=f"{sentence[0].upper()}{sentence[1:]}.",
+    )
+
+
 def _repetition(candidate: Candidate, trace: Trace) -> Evidence:
     value, limit = density(candidate), trace.density_limit
-    flagged = value >= UNUSUAL if limit is None else value > limit
+    beyond = value >= UNUSUAL if limit is None else value > limit
     if not candidate.repeats:
-        sentence = "Does not repeat the question's words."
+        sentence = "Does not repeat the question’s words."
     else:
         times = "once" if candidate.repeats == 1 else f"{candidate.repeats} times"
-        sentence = f"Uses the question's words {times}, {_percent(value)} of its content words"
+        sentence = f"Uses the question’s words {times}, {percent(value)} of its content words"
         if limit is None:
             sentence += "; too few documents use them at all to say what is usual."
         else:
-            sentence += f"; documents of this kind rarely exceed {_percent(limit)}."
+            sentence += f"; documents of this kind rarely exceed {percent(limit)}."
     return Evidence(
         kind="density",
         value=value,
         quantile=_quantile(trace.densities.astype(np.float64), value),
         limit=limit,
-        flagged=flagged,
+        flagged=beyond and (candidate.suspect or candidate.use is None),
         sentence=sentence,
     )
 
@@ -128,11 +123,11 @@ def _absorption(trace: Trace, settings: RankSettings, index: int) -> Evidence:
         lower, upper = np.quantile(shares, [0.25, 0.75]).tolist()
         limit = min(1.0, upper + FENCE * (upper - lower))
     flagged = value > 0 and value >= (1.0 if limit is None else limit) and value > float(np.median(shares))
-    sentence = f"{_percent(value)} of its keyword weight is shared with the question"
+    sentence = f"{percent(value)} of its keyword weight is shared with the question"
     if value == 1.0:
         sentence += ": nothing but query keywords"
     elif limit is not None and flagged:
-        sentence += f", more than the other candidates' usual {_percent(float(np.median(shares)))}"
+        sentence += f", more than the other candidates' usual {percent(float(np.median(shares)))}"
     return Evidence(
         kind="absorbed",
         value=value,
@@ -163,7 +158,3 @@ def _duplicate(candidate: Candidate) -> Evidence:
 
 def _quantile(reference: Float64Array, value: float) -> float | None:
     return float((reference < value).mean()) if reference.size else None
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}".removesuffix(".0") + " %"

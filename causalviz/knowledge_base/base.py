@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
 from causalviz.errors import KnowledgeBaseError
+from causalviz.guard import Usage, keyword_use
 from causalviz.keywords import DOCUMENT_KEYWORDS
 from causalviz.knowledge_base.store import Store
-from causalviz.records import FloatMatrix, FloatVector, IndexVector, Unit
+from causalviz.records import FloatMatrix, FloatVector, IndexVector, Keyword, Unit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,6 +139,39 @@ class KnowledgeBase:
         mean: FloatVector = self.term_vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
         return mean
 
+    def usage(self, keywords: Sequence[Keyword], unit: Unit) -> Usage:
+        """Count a question's keywords in every document, or in every chunk."""
+        known = [keyword for keyword in keywords if keyword.term in self.word_index]
+        words = [self.word_index[keyword.term] for keyword in known]
+        total = sum(keyword.weight for keyword in keywords)
+        table = self.units(unit)
+        repeats, tokens = table.occurrences(words), table.tokens
+        if unit == "document" and len(self.chunks.ids) > len(self.documents.ids):
+            repeats, tokens = _densest(self.chunks.occurrences(words), self.chunks.tokens, self._first_chunks)
+        return Usage(
+            words=np.array(words, np.int64),
+            use=keyword_use(
+                [table.occurrences([word]) for word in words],
+                [keyword.weight / total for keyword in known],
+                len(table.ids),
+            ),
+            repeats=repeats,
+            tokens=tokens,
+        )
+
+    @cached_property
+    def _first_chunks(self) -> IndexVector:
+        """(N,) row of each document's first chunk; its others follow."""
+        owners = [self.documents.rows[id_.rpartition("#")[0]] for id_ in self.chunks.ids]
+        starts: IndexVector = np.searchsorted(owners, np.arange(len(self.documents.ids)))
+        return starts
+
+    def word_weights(self, unit: Unit) -> csr_matrix:
+        """Weigh every word of the documents, or of the chunks: (N, V), (1 + ln tf) idf."""
+        weights = self.units(unit).counts.astype(np.float32)
+        weights.data = (1 + np.log(weights.data)) * self.idf[weights.indices].astype(np.float32)
+        return weights
+
     def texts(self, unit_ids: Sequence[str], unit: Unit) -> dict[str, str]:
         """Texts of documents or of chunks, exactly as indexed, by id.
 
@@ -200,6 +234,23 @@ class KnowledgeBase:
             raise KnowledgeBaseError(
                 f"the knowledge base '{store.path}' is damaged ({error}); delete it and index the documents again."
             ) from error
+
+
+def _densest(
+    repeats: IndexVector, tokens: IndexVector, starts: IndexVector
+) -> tuple[IndexVector, IndexVector]:
+    """Pick of each document the passage with the largest share of repeats; of equal ones the first.
+
+    Args:
+        repeats: (passages,)
+        tokens: (passages,)
+        starts: (documents,) the first passage of each; its others follow.
+    """
+    share = repeats / np.maximum(tokens, 1)
+    owner = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(share))))
+    order = np.lexsort((np.arange(len(share)), -share, owner))
+    best = order[starts]
+    return repeats[best], tokens[best]
 
 
 def fingerprint(encoder: str, hashes: dict[str, str]) -> str:

@@ -110,7 +110,7 @@ class Store:
         db = _connect(path)
         try:
             with named_errors(path):
-                meta = dict(db.execute("SELECT key, value FROM meta"))
+                meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('format', 'version')"))
         except KnowledgeBaseError:
             db.close()
             raise
@@ -301,6 +301,16 @@ class Store:
             self._db.execute("DELETE FROM snapshot")
             self._db.executemany("INSERT INTO snapshot VALUES (?, ?)", parts.items())
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('snapshot', ?)", (generation,))
+
+    def write_gate(self, text: str) -> None:
+        """Replace the calibration (gate_record.py); the sources stay as they are."""
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('gate', ?)", (text,))
+
+    def read_gate(self) -> str | None:
+        """Read what write_gate stored, None where nothing is."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'gate'").fetchone()
+        return None if row is None else str(row[0])
 
     def fingerprint(self) -> str | None:
         """Fingerprint of the snapshot, None where there is none or it is older than the sources."""
