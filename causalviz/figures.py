@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from causalviz.evaluation.gate import NEEDED, Verdict
 from causalviz.explain.metric_plane import BestRegion, MetricPlane
 from causalviz.explain.region import Region
 from causalviz.records import RankSettings
@@ -20,6 +21,9 @@ _THIN = 1e-6
 _MARGIN = 0.05
 """Share of the span of thresholds at which anything changes that is shown below it."""
 _INK = "#14181d"
+_LINE = "#17978a"
+_SHORTEST_CURVE = 20
+"""Questions along the reliability curve at least."""
 
 
 def plane_figure(
@@ -68,15 +72,7 @@ def plane_figure(
         name=f"default: tau {current.tau:g}, alpha {current.alpha:g}",
         hovertemplate="default: tau %{x:g}, alpha %{y:g}<extra></extra>",
     )
-    figure.update_layout(
-        template="none",
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, Noto Sans, sans-serif", "size": 13, "color": _INK},
-        margin={"l": 64, "r": 16, "t": 40, "b": 56},
-        height=520,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-    )
+    _lay_out(figure, height=520)
     figure.update_xaxes(
         title="absorption threshold tau (cosine)", range=[float(x[0]), 1.0], showgrid=False, zeroline=False
     )
@@ -87,6 +83,63 @@ def plane_figure(
         zeroline=False,
     )
     return figure
+
+
+def reliability_figure(verdict: Verdict) -> "Figure":
+    """Draw how sure a verdict is by the number of labelled questions: measured so far, and with more like these.
+
+    Grounds are transparent, as in plane_figure.
+    """
+    from plotly import graph_objects as go
+
+    last = max(_SHORTEST_CURVE, 2 * verdict.labelled, round(1.5 * (verdict.labelled + (verdict.more or 0))))
+    shown = [(n, 100 * share) for n, share in verdict.curve if n <= last]
+    so_far = [point for point in shown if point[0] <= verdict.labelled]
+    beyond = [point for point in shown if point[0] >= verdict.labelled]
+    figure = go.Figure()
+    hover = "%{x} questions: %{y:.0f} % agree<extra></extra>"
+    for points, dash, name in ((so_far, "solid", "labelled so far"), (beyond, "dot", "with more like these")):
+        figure.add_scatter(
+            x=[n for n, _ in points],
+            y=[share for _, share in points],
+            mode="lines",
+            line={"color": _LINE, "width": 3, "dash": dash},
+            name=name,
+            hovertemplate=hover,
+        )
+    figure.add_scatter(
+        x=[1, last],
+        y=[100 * NEEDED] * 2,
+        mode="lines",
+        line={"color": "#c2410c", "width": 1.5, "dash": "dash"},
+        name=f"needed: {100 * NEEDED:.0f} %",
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=[verdict.labelled],
+        y=[100 * dict(verdict.curve)[verdict.labelled]],
+        mode="markers",
+        marker={"size": 11, "color": "#ffffff", "line": {"color": _LINE, "width": 3}},
+        name=f"now: {verdict.labelled}",
+        hovertemplate=hover,
+    )
+    _lay_out(figure, height=300)
+    grid = {"showgrid": True, "gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
+    figure.update_xaxes(title="questions labelled", range=[1, last], **grid)
+    figure.update_yaxes(title="resamples that agree (%)", range=[0, 103], **grid)
+    return figure
+
+
+def _lay_out(figure: "Figure", *, height: int) -> None:
+    figure.update_layout(
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, Noto Sans, sans-serif", "size": 13, "color": _INK},
+        margin={"l": 64, "r": 16, "t": 40, "b": 56},
+        height=height,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
 
 
 def plane_grid(plane: MetricPlane) -> tuple[Float64Array, Float64Array, Float64Array]:

@@ -49,9 +49,14 @@ def view_style() -> str:
     return _joined([ASSETS / "explore.css", *sorted((ASSETS / "view").glob("*.css"))])
 
 
+def page_script() -> str:
+    """The live view's JavaScript, and that of the pages beside it."""
+    return "\n".join([view_script(), _joined([ASSETS / "calibrate.js", ASSETS / "evaluate.js"])])
+
+
 def page_style() -> str:
-    """Looks of the page around the view."""
-    return _joined([ASSETS / "page.css"])
+    """Looks of the pages around the view."""
+    return _joined([ASSETS / "page.css", ASSETS / "calibrate.css"])
 
 
 def _joined(paths: Sequence[Path]) -> str:
@@ -63,19 +68,26 @@ def prepared_questions() -> list[str]:
     return [theme.query for theme in read_themes(SAMPLE / "themes.jsonl")]
 
 
-def trace_message(trace: Trace, chosen: str | None = None) -> str:
-    """The message that makes the page draw a trace, with one document chosen if its id is given."""
-    return _message({"trace": to_json(trace), "chosen": chosen})
+def trace_message(trace: Trace, chosen: str | None = None, ruling: str | None = None) -> str:
+    """The message that makes the page draw a trace.
+
+    Args:
+        trace: What to draw.
+        chosen: Id of the document to choose, if any.
+        ruling: What decided the trace's method, a calibration for example: where this is another than before, the view
+            goes to the trace's method; where it is the same, the view keeps what a person chose. None changes nothing.
+    """
+    return message({"trace": to_json(trace), "chosen": chosen, "ruling": ruling})
 
 
 def error_message(sentence: str) -> str:
     """The message that makes the page show an error; what it showed before comes back with the next answer."""
-    return _message({"error": sentence})
+    return message({"error": sentence})
 
 
 def texts_message(pipeline: Pipeline, trace: Trace) -> str:
     """The message that brings the candidates' texts, with the places of their keywords."""
-    return _message({"texts": marked_texts(pipeline, trace)})
+    return message({"texts": marked_texts(pipeline, trace)})
 
 
 def marked_texts(pipeline: Pipeline, trace: Trace) -> Texts:
@@ -119,7 +131,7 @@ def report_message(pipeline: Pipeline, trace: Trace, shown: str, *, with_texts: 
     # What is chosen may still belong to the question before, if this one has no candidate.
     chosen = next((c.id for c in trace.candidates if c.id == wanted), None)
     report = report_file([replace(trace, settings=settings)], texts, chosen)
-    return _message({"report": report})
+    return message({"report": report})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,7 +214,7 @@ def report_rows(result: IndexResult) -> list[list[str]]:
 
 def idle_message(words: str) -> str:
     """The message that clears the page and says what can be done next."""
-    return _message({"idle": words})
+    return message({"idle": words})
 
 
 def plain_markdown(text: str) -> str:
@@ -239,7 +251,8 @@ def time_left(start: float, done: int, total: int) -> str:
     return f"about {seconds / 60:.0f} min left" if seconds >= _MINUTES_FROM else f"about {seconds:.0f} s left"
 
 
-def _message(value: JsonObject) -> str:
+def message(value: JsonObject) -> str:
+    """Write a message to a view; a view reacts to every message, also to the same one twice."""
     # The page does not react to the same message twice, so each has a number of its own. It reads them with JSON.parse;
     # a lone "<" would let Gradio take one for markup.
     numbered = {**value, "number": time.time_ns()}

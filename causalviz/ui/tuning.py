@@ -1,6 +1,8 @@
 """Tuning tau and alpha over labelled questions, without a page: ask, measure, say what is best."""
 
 import tempfile
+import threading
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,7 @@ class Labelled:
     """Themes with their traces, each over its own documents."""
 
     name: str
+    pipeline: Pipeline
     themes: tuple[Theme, ...]
     traces: tuple[Trace, ...]
 
@@ -80,25 +83,50 @@ MEASURES = {
 }
 
 
+class Sample:
+    """The sample's questions: asked when somebody first wants to see them, then shared by all sessions."""
+
+    def __init__(self, encoder: Callable[[], Encoder], settings: Settings) -> None:
+        self._encoder, self._settings = encoder, settings
+        self._lock = threading.Lock()
+        self._labelled: Labelled | None = None
+
+    def labelled(self, progress: Progress) -> Labelled:
+        """Return them."""
+        with self._lock:
+            if self._labelled is None:
+                self._labelled = sample_questions(self._encoder(), self._settings, progress)
+            return self._labelled
+
+
 def sample_questions(encoder: Encoder, settings: Settings, progress: Progress) -> Labelled:
     """Ask the sample's eight themes; their documents are indexed once and kept in the cache."""
     file = SAMPLE / "themes.jsonl"
     themes = read_themes(file)
     pipeline = themes_pipeline(themes, file, encoder, settings, progress)
-    return Labelled(name="the sample", themes=themes, traces=_asked(themes, pipeline))
+    return Labelled(name="the sample", pipeline=pipeline, themes=themes, traces=_asked(themes, pipeline))
 
 
 def own_questions(file: Path, encoder: Encoder, progress: Progress) -> Labelled:
-    """Ask the themes of a user's file; nothing of it is kept on disk.
+    """Ask the themes of a user's file; nothing of it is kept on disk, so the pipeline has no texts.
+
+    Raises:
+        ThemesError: it is no themes file.
+    """
+    with tempfile.TemporaryDirectory(prefix="causalviz-") as folder:
+        return questions_in(Path(folder), file, encoder, progress)
+
+
+def questions_in(folder: Path, file: Path, encoder: Encoder, progress: Progress) -> Labelled:
+    """Ask the themes of a user's file, which are indexed into a folder.
 
     Raises:
         ThemesError: it is no themes file.
     """
     themes = read_themes(file)
     source = [RecordEntry(document) for theme in themes for document in theme.documents]
-    with tempfile.TemporaryDirectory(prefix="causalviz-") as folder:
-        pipeline = indexed_pipeline(Path(folder) / "themes.kb", source, encoder, progress, file.stem)
-        return Labelled(name=file.name, themes=themes, traces=_asked(themes, pipeline))
+    pipeline = indexed_pipeline(folder / f"{uuid.uuid4().hex}.kb", source, encoder, progress, file.stem)
+    return Labelled(name=file.name, pipeline=pipeline, themes=themes, traces=_asked(themes, pipeline))
 
 
 def _asked(themes: Sequence[Theme], pipeline: Pipeline) -> tuple[Trace, ...]:

@@ -1,6 +1,7 @@
 """The Explore page: ask one question, see both rankings and why."""
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -9,11 +10,14 @@ from causalviz.errors import CausalvizError
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings, Trace, Unit
 from causalviz.ui import present
+from causalviz.ui.judging import default_choice
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.missing import MissingDrawer
 from causalviz.ui.pages.uploads import UploadDrawer
 
+EXPLORE = "explore"
+"""Id of this page's tab."""
 _SESSION_SECONDS = 6 * 3600
 Asked = tuple[Pipeline, Trace] | None
 """What a session asked last, and of whom."""
@@ -24,10 +28,15 @@ const root = element.querySelector(".causalviz-root");
 let shared = CausalVizView.sharedState();
 const view = CausalVizView.mount(root, { graph: JSON.parse(props.graph), initial: shared?.state });
 root.view = view;
+root.ruling = "";
 if (CausalVizView.brokenLink()) view.notify("This link is damaged or was cut off; ask the question again.", "warn");
 watch("value", () => {
   const message = JSON.parse(props.value);
   if (message.trace) view.show((root.trace = message.trace));
+  if (typeof message.ruling === "string" && message.ruling !== root.ruling) {
+    root.ruling = message.ruling;
+    if (!shared) view.setState({ method: message.trace.settings.method });
+  }
   if (message.chosen) view.setState({ chosen: message.chosen });
   if (message.trace && shared) {
     view.checkShared(shared);
@@ -60,7 +69,30 @@ _SWITCH_THEME = "() => { document.body.classList.toggle('dark'); }"
 _TITLE = "<div class='brand'><strong>CausalViz</strong><span>why a retriever ranks what it ranks</span></div>"
 
 
-def build(library: Library, blocks: gr.Blocks) -> None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explore:
+    """What other pages use of this one."""
+
+    base: gr.Dropdown
+    """The list of knowledge bases; what is chosen here is chosen everywhere."""
+    upload: gr.State
+    """The session's own documents."""
+    question: gr.Textbox
+    view: gr.HTML
+    asked: gr.State
+    ruling: gr.Markdown
+    """Says by which method a new question is ranked, where a calibration has a say."""
+    missing: gr.Dropdown
+
+    def follow(self, event: Any) -> None:  # noqa: ANN401 - Gradio's dependency has no public name
+        """Bring what belongs to a trace after an event that puts one into ``view`` and ``asked``."""
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        # The texts follow in a second message: finding keywords in them takes longer than ranking.
+        event.then(_Answers.texts, self.asked, self.view, **private)
+        event.then(MissingDrawer.choices, self.asked, self.missing, **private)
+
+
+def build(library: Library, blocks: gr.Blocks) -> Explore:
     """Lay out the page inside the app's blocks and wire its events."""
     asked = gr.State(None, time_to_live=_SESSION_SECONDS)
     with gr.Row(elem_id="top-bar", equal_height=True):
@@ -100,6 +132,7 @@ def build(library: Library, blocks: gr.Blocks) -> None:
             report = gr.Button("Save as one HTML file", size="sm", elem_id="save-report")
             shown = gr.Textbox(visible=False)
     uploads.lay_out_report()
+    ruling = gr.Markdown(visible=False, elem_id="ruling")
     view = gr.HTML(
         "",
         html_template='<div class="causalviz-root"></div>',
@@ -115,18 +148,28 @@ def build(library: Library, blocks: gr.Blocks) -> None:
     picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
     linked = blocks.load(answers.fill_in, shown, inputs, js=_READ_LINK, **private)
     asking = [
-        trigger(answers.ask, inputs, [view, asked], js=_SHOW_LOADING, **private)
+        trigger(answers.ask, inputs, [view, asked, ruling], js=_SHOW_LOADING, **private)
         for trigger in (ask.click, question.submit, picked.then)
     ]
-    asking.append(linked.then(answers.ask_again, [shown, *inputs], [view, asked], js=_AGAIN, **private))
+    asking.append(
+        linked.then(answers.ask_again, [shown, *inputs], [view, asked, ruling], js=_AGAIN, **private)
+    )
+    page = Explore(
+        base=base,
+        upload=uploads.upload,
+        question=question,
+        view=view,
+        asked=asked,
+        ruling=ruling,
+        missing=missing.document,
+    )
     for answered in asking:
-        # The texts follow in a second message: finding keywords in them takes longer than ranking.
-        answered.then(answers.texts, asked, view, **private)
-        answered.then(MissingDrawer.choices, asked, missing.document, **private)
+        page.follow(answered)
     missing.wire(asked, view, answers.texts)
     uploads.wire(blocks, base, view)
     report.click(answers.report, [asked, leave, shown], view, js=_WITH_STATE, **private)
     theme.click(None, js=_SWITCH_THEME, api_visibility="private")
+    return page
 
 
 class _Answers:
@@ -136,15 +179,23 @@ class _Answers:
         self._library = library
 
     def ask(self, query: str, name: str, own: Upload | None, *chosen: Any) -> Any:  # noqa: ANN401 - what Gradio passes and takes
-        """Give the message to the view, and what was asked of whom."""
+        """Give the message to the view, what was asked of whom, and what decided the method."""
         try:
             pipeline = self._library.pipeline_for(name, own)
             search = _search_settings(*chosen)
-            tau = pipeline.encoder.default_tau(centred=search.centred)
-            trace = pipeline.ask(query, search, RankSettings(tau=tau))
+            settings = RankSettings(tau=pipeline.encoder.default_tau(centred=search.centred))
+            choice = default_choice(pipeline, search, settings)
+            trace = pipeline.ask(query, search, replace(settings, method=choice.method))
         except CausalvizError as error:
-            return present.error_message(str(error)), None
-        return present.trace_message(trace), (pipeline, trace)
+            return present.error_message(str(error)), None, gr.skip()
+        overriding = " “Rank by” overrides it." if choice.obeyed else ""
+        ruling = present.plain_markdown(choice.note or "") + overriding
+        decided = f"{trace.fingerprint} {choice.method} {choice.note}" if choice.note else ""
+        return (
+            present.trace_message(trace, ruling=decided),
+            (pipeline, trace),
+            gr.Markdown(ruling, visible=bool(ruling)),
+        )
 
     @staticmethod
     def texts(last: Asked) -> Any:  # noqa: ANN401 - a message, or no update
@@ -180,7 +231,7 @@ class _Answers:
 
     def ask_again(self, link: str, *values: Any) -> Any:  # noqa: ANN401 - as ask
         """Ask what a share link filled in; nothing without one."""
-        return self.ask(*values) if present.shared_question(link) else (gr.skip(), gr.skip())
+        return self.ask(*values) if present.shared_question(link) else [gr.skip()] * 3
 
 
 def _search_options() -> list[gr.components.Component]:

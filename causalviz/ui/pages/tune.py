@@ -1,18 +1,15 @@
 """The Tune page: one measure over the whole (tau, alpha) plane, for questions whose answers are known."""
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from causalviz.errors import CausalvizError
-from causalviz.protocols import Progress
-from causalviz.settings import Settings
 from causalviz.ui.library import Library
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.uploads import page_progress
-from causalviz.ui.tuning import MEASURES, Labelled, own_questions, sample_questions, tuned
+from causalviz.ui.tuning import MEASURES, Labelled, Sample, own_questions, tuned
 
 _SESSION_SECONDS = 6 * 3600
 _ABOUT = (
@@ -21,25 +18,8 @@ _ABOUT = (
 )
 
 
-class Sample:
-    """The sample's questions: asked when somebody first wants to see them, then shared by all sessions."""
-
-    def __init__(self, library: Library, settings: Settings) -> None:
-        self._library, self._settings = library, settings
-        self._lock = threading.Lock()
-        self._labelled: Labelled | None = None
-
-    def labelled(self, progress: Progress) -> Labelled:
-        """Return them."""
-        with self._lock:
-            if self._labelled is None:
-                self._labelled = sample_questions(self._library.encoder, self._settings, progress)
-            return self._labelled
-
-
-def build(library: Library, settings: Settings, tab: gr.Tab) -> None:
+def build(library: Library, sample: Sample, tab: gr.Tab) -> None:
     """Lay out the page and wire its events; nothing is computed before its tab is opened."""
-    sample = Sample(library, settings)
     own = gr.State(None, time_to_live=_SESSION_SECONDS)
     with gr.Row(elem_id="tune-bar", equal_height=True):
         names = list(MEASURES)
