@@ -8,6 +8,8 @@ const CausalVizRerank = (() => {
 
   /** A centroid shorter than sqrt(VANISHED) times its total weight is the zero vector (score.py). */
   const VANISHED = 1e-7;
+  /** Less than two different float32 similarities are apart (rank.py). */
+  const JUST_BELOW = 1e-9;
 
   /** Flatten a trace (JSON) into typed arrays, once per query. */
   function prepare(trace) {
@@ -19,6 +21,7 @@ const CausalVizRerank = (() => {
       k,
       size: new Int32Array(n),
       similarity: new Float64Array(n),
+      suspect: new Uint8Array(n),
       weights: new Float64Array(n * k),
       cosines: new Float32Array(n * k).fill(-Infinity),
       exact: new Uint8Array(n * k),
@@ -29,6 +32,7 @@ const CausalVizRerank = (() => {
       const size = candidate.keywords.length;
       table.size[i] = size;
       table.similarity[i] = candidate.similarity;
+      table.suspect[i] = candidate.suspect ? 1 : 0;
       candidate.keywords.forEach((keyword, j) => {
         const at = i * k + j;
         table.weights[at] = keyword.weight;
@@ -112,6 +116,11 @@ const CausalVizRerank = (() => {
     });
   }
 
+  /** Similarity; a suspected document takes its causal rank where that is the lower one. Candidates in baseline order. */
+  function guardedScores({ similarity, suspect }, causalRank) {
+    return similarity.map((own, i) => (suspect[i] && causalRank[i] > i + 1 ? similarity[causalRank[i] - 1] - JUST_BELOW : own));
+  }
+
   function ranksOf(order) {
     const ranks = new Int32Array(order.length);
     order.forEach((index, position) => {
@@ -137,7 +146,9 @@ const CausalVizRerank = (() => {
     const stretched = minMax(causal);
     const alpha = settings.alpha;
     const hybrid = similarity.values.map((value, i) => alpha * value + (1 - alpha) * stretched.values[i]);
-    const columns = { similarity: table.similarity, causal, hybrid };
+    const causalRank = ranksOf(ordered(causal));
+    const guarded = guardedScores(table, causalRank);
+    const columns = { similarity: table.similarity, causal, hybrid, guarded };
     const final = columns[settings.method];
     const order = ordered(final);
     return {
@@ -152,10 +163,12 @@ const CausalVizRerank = (() => {
         causal: [stretched.low, stretched.high],
       },
       hybrid,
+      guarded,
       final,
       similarityRank: ranksOf(ordered(table.similarity)),
-      causalRank: ranksOf(ordered(causal)),
+      causalRank,
       hybridRank: ranksOf(ordered(hybrid)),
+      guardedRank: ranksOf(ordered(guarded)),
       rank: ranksOf(order),
       order,
     };
@@ -185,7 +198,7 @@ const CausalVizRerank = (() => {
     return pairs.length ? (pairs.length - low) / pairs.length : 0;
   }
 
-  return { prepare, rerank, contributions, absorbedShare };
+  return { prepare, rerank, guardedScores, contributions, absorbedShare };
 })();
 
 if (typeof module !== "undefined") module.exports = CausalVizRerank;

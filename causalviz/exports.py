@@ -13,7 +13,7 @@ from causalviz.records import Trace
 
 COLUMNS = (
     "rank", "similarity_rank", "causal_rank", "hybrid_rank", "id", "title", "similarity", "causal", "hybrid",
-    "empty_b", "A", "B", "repeats", "tokens", "duplicate_of",
+    "empty_b", "A", "B", "repeats", "tokens", "duplicate_of", "guarded_rank", "suspect",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -51,6 +51,8 @@ def csv_table(trace: Trace, ranking: Ranking) -> str:
                 candidate.repeats,
                 candidate.tokens,
                 safe_cell(candidate.duplicate_of or ""),
+                ranking.guarded_rank[i],
+                "yes" if candidate.suspect else "no",
             ]
         )
     return out.getvalue()

@@ -20,11 +20,12 @@ ZERO = 1e-6
 
 @dataclass(frozen=True)
 class WorldDocument:
-    """A document: its vector and its keywords' weights."""
+    """A document: its vector, its keywords' weights, and whether it is suspected of stuffing."""
 
     id: str
     vector: Vector
     weights: Mapping[str, float]
+    suspect: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Outcome:
     similarity: Mapping[str, float]
     causal: Mapping[str, float | None]
     hybrid: Mapping[str, float | None]
+    guarded: Mapping[str, float]
     empty: frozenset[str]
     order: tuple[str, ...]
 
@@ -101,6 +103,27 @@ def min_max(column: Mapping[str, float | None]) -> dict[str, float | None]:
     }
 
 
+def guarded(
+    similarity: Mapping[str, float], causal: Mapping[str, float | None], suspects: frozenset[str]
+) -> dict[str, tuple[float, bool]]:
+    """Give each document the similarity it is ranked by, and whether it stands at it (else just below it).
+
+    A suspected document stands just below the one that similarity puts where the causal score puts the suspect.
+    """
+    by_similarity = sorted(similarity, key=lambda key: (-similarity[key], key))
+    by_causal = sorted(
+        by_similarity,
+        key=lambda key: math.inf if (score := causal[key]) is None else -score,
+    )
+    places = {
+        key: max(by_similarity.index(key), by_causal.index(key) if key in suspects else 0)
+        for key in similarity
+    }
+    return {
+        key: (similarity[by_similarity[place]], by_similarity[place] == key) for key, place in places.items()
+    }
+
+
 def rank(  # noqa: PLR0913 - the settings, one by one
     world: World, *, tau: float, alpha: float, method: str, mode: str, empty_b: str
 ) -> Outcome:
@@ -115,21 +138,25 @@ def rank(  # noqa: PLR0913 - the settings, one by one
     for key in similarity:
         a, b = first[key], second[key]
         hybrid[key] = None if a is None or b is None else alpha * a + (1 - alpha) * b
+    guard = guarded(similarity, causal, frozenset(d.id for d in world.documents if d.suspect))
     columns: dict[str, Mapping[str, float | None]] = {
         "similarity": similarity,
         "causal": causal,
         "hybrid": hybrid,
+        "guarded": {key: value for key, (value, _) in guard.items()},
     }
     column = columns[method]
 
-    def best_first(key: str) -> tuple[bool, float, float, str]:
+    def best_first(key: str) -> tuple[bool, float, bool, float, str]:
         value = column[key]
-        return (value is None, 0.0 if value is None else -value, -similarity[key], key)
+        below = method == "guarded" and not guard[key][1]
+        return (value is None, 0.0 if value is None else -value, below, -similarity[key], key)
 
     return Outcome(
         similarity=similarity,
         causal=causal,
         hybrid=hybrid,
+        guarded={key: value for key, (value, _) in guard.items()},
         empty=empty,
         order=tuple(sorted(similarity, key=best_first)),
     )

@@ -69,7 +69,10 @@ def worlds(draw: st.DrawFn, *, min_documents: int = 0, max_documents: int = 8) -
         query_terms=tuple(query_terms),
         terms=terms,
         documents=tuple(
-            WorldDocument(id=f"d{i}", vector=draw(directions), weights=draw(weights)) for i in range(count)
+            WorldDocument(
+                id=f"d{i}", vector=draw(directions), weights=draw(weights), suspect=draw(st.booleans())
+            )
+            for i in range(count)
         ),
     )
 
@@ -126,6 +129,7 @@ def candidate_of(world: World, document: WorldDocument) -> Candidate:
         ),
         repeats=0,
         tokens=len(terms),
+        suspect=document.suspect,
     )
 
 
@@ -156,6 +160,7 @@ def loose_traces(draw: st.DrawFn) -> Trace:
         centred=draw(st.booleans()),
         unit=draw(st.sampled_from(("document", "chunk"))),
         random_pairs=np.sort(draw(arrays(np.float32, st.integers(0, 5), elements=reals))),
+        density_limit=draw(st.none() | st.floats(0.0625, 1, width=32)),
         warnings=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
     )
 
@@ -167,6 +172,7 @@ def _loose_candidates(draw: st.DrawFn, name: str, query_keywords: int) -> Candid
     n = len(terms)
     upper = np.triu(draw(arrays(np.float32, (n, n), elements=reals)))
     asked = query_keywords > 0
+    use, topic = draw(st.just((None, None)) | st.tuples(st.floats(0, 40), st.floats(0, 8)))
     return Candidate(
         id=name,
         title=draw(st.text(max_size=5)),
@@ -183,4 +189,7 @@ def _loose_candidates(draw: st.DrawFn, name: str, query_keywords: int) -> Candid
         repeats=draw(st.integers(0, 9)),
         tokens=draw(st.integers(0, 9)),
         duplicate_of=draw(st.none() | st.just("d0")),
+        suspect=draw(st.booleans()),
+        use=use,
+        topic=topic,
     )

@@ -42,6 +42,10 @@ def test_a_table_holds_both_rankings_and_the_keywords() -> None:
     # (1, 1) / sqrt 2 against (1, 0)
     assert float(rows[0]["causal"]) == pytest.approx(0.5**0.5)
     assert (rows[1]["A"], rows[1]["B"], float(rows[1]["causal"])) == ("u", "v", 0.0)
+    assert [(r["guarded_rank"], r["suspect"]) for r in rows] == [("2", "no"), ("1", "no"), ("3", "no")]
+    first, *others = EXAMPLE.candidates
+    guarded = table(replace(EXAMPLE, candidates=(replace(first, suspect=True), *others)))
+    assert [(r["guarded_rank"], r["suspect"]) for r in guarded] == [("1", "no"), ("2", "yes"), ("3", "no")]
     assert (rows[2]["A"], rows[2]["B"], rows[2]["causal"], rows[2]["empty_b"]) == ("z", "", "", "yes")
 
 

@@ -94,10 +94,28 @@ def test_the_table_shows_both_rankings_in_final_order() -> None:
     # worked in docs/method.md: similarity 0.9, 0.7, 0.5; s_c 0, 1 / sqrt 2, none; hybrid 0.5, 0.75, none
     rows = read(EXAMPLE).tables[0][1:]
     assert rows == [
-        ["1", "2", "▲ 1", "d2", "0.7000", "0.7071", "0.7500", "none", "w, x"],
-        ["2", "1", "▼ 1", "d1", "0.9000", "0.0000", "0.5000", "u", "v"],
-        ["3", "3", "=", "d3", "0.5000", "none", "none", "z", "nothing but query keywords"],
+        ["1", "2", "▲ 1", "d2", "0.7000", "0.7071", "0.7500", "none", "w, x", "2", "no"],
+        ["2", "1", "▼ 1", "d1", "0.9000", "0.0000", "0.5000", "u", "v", "1", "no"],
+        ["3", "3", "=", "d3", "0.5000", "none", "none", "z", "nothing but query keywords", "3", "no"],
     ]
+
+
+def test_a_suspect_is_marked_and_the_reason_is_told_once() -> None:
+    first, *others = EXAMPLE.candidates
+    trace = replace(EXAMPLE, candidates=(replace(first, suspect=True, use=4.0, topic=0.5), *others))
+    found = read(trace)
+    assert [row[-2:] for row in found.tables[0][1:]] == [["1", "no"], ["2", "⚠ yes"], ["3", "no"]]
+    assert (
+        found.text.count("This document is suspected of stuffing: it uses the question’s words 4.0 times")
+        == 1
+    )
+    guarded = read(replace(trace, settings=replace(trace.settings, method="guarded")))
+    assert "This document is suspected" not in guarded.text
+    assert guarded.text.count("it uses the question’s words 4.0 times") == 1
+    assert (
+        "Ranked by similarity, except that a document suspected of stuffing takes its causal rank"
+        in guarded.text
+    )
 
 
 def test_a_title_is_shown_with_its_id() -> None:

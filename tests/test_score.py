@@ -221,6 +221,7 @@ def test_the_order_of_keywords_and_a_common_factor_change_no_score(
     random.shuffle(order)
     shuffled = ScoreTable(
         similarity=table.similarity,
+        suspect=table.suspect,
         weights=table.weights[:, order] * factor,
         cosines=table.cosines[:, order],
         exact=table.exact[:, order],

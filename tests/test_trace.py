@@ -28,7 +28,7 @@ WORLD = World(
     documents=(
         WorldDocument(id="guide.txt", vector=(0.6, 0.8), weights={"step": 0.75, "数据": 0.25}),
         WorldDocument(id="empty.txt", vector=(0.0, 1.0), weights={}),
-        WorldDocument(id="stuffed.txt", vector=(1.0, 0.0), weights={"数据": 0.5, "risk": 0.5}),
+        WorldDocument(id="stuffed.txt", vector=(1.0, 0.0), weights={"数据": 0.5, "risk": 0.5}, suspect=True),
         WorldDocument(id="目标.txt", vector=(-0.6, 0.8), weights={"流程": 0.5, "step": 0.25}),
     ),
 )
@@ -64,7 +64,18 @@ def assert_same(first: Trace, second: Trace) -> None:
     assert first.random_pairs.dtype == second.random_pairs.dtype
     for a, b in zip(first.candidates, second.candidates, strict=True):
         assert numbers(a) == numbers(b)
-        plain = ("id", "title", "similarity", "terms", "repeats", "tokens", "duplicate_of")
+        plain = (
+            "id",
+            "title",
+            "similarity",
+            "terms",
+            "repeats",
+            "tokens",
+            "duplicate_of",
+            "suspect",
+            "use",
+            "topic",
+        )
         assert [getattr(a, name) for name in plain] == [getattr(b, name) for name in plain]
 
 
@@ -105,7 +116,11 @@ def test_the_json_of_a_small_trace_is_worked_out_by_hand() -> None:
         "tokens": 2,
         "duplicate_of": None,
         "near_duplicate_of": None,
+        "suspect": False,
+        "use": None,
+        "topic": None,
     }
+    assert stuffed["suspect"] is True
     assert (empty["keywords"], empty["gram"]) == ([], [])
 
 
@@ -133,6 +148,17 @@ def test_a_trace_of_this_version_reads_and_ranks_as_it_did(golden: Callable[[str
             ranks = " > ".join(f"{trace.candidates[i].id} {ranking.final[i]:.9g}" for i in ranking.order)
             lines.append(f"{method} {mode} {empty_b} tau={tau} alpha={alpha}: {ranks}\n")
     golden("rankings-v1.txt", "".join(lines))
+
+
+def test_a_trace_from_before_the_guard_reads_and_suspects_no_one() -> None:
+    data = to_json(SMALL)
+    for entry in data["candidates"]:
+        for name in ("suspect", "use", "topic"):
+            del entry[name]
+    trace = from_json(data)
+    assert [(c.suspect, c.use, c.topic) for c in trace.candidates] == [(False, None, None)] * 4
+    guarded = rerank(ScoreTable.of(trace.candidates), replace(trace.settings, method="guarded"))
+    assert guarded.rank.tolist() == guarded.similarity_rank.tolist()
 
 
 @given(traces() | loose_traces())
@@ -222,6 +248,9 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "a title that is a list": lambda d: first(d).update(title=["x"]),
     "an id that is a number": lambda d: first(d).update(id=7),
     "repeats that are text": lambda d: first(d).update(repeats="x"),
+    "a suspicion that is text": lambda d: first(d).update(suspect="yes"),
+    "a use that is not a number": lambda d: first(d).update(use=math.nan),
+    "a topic that is text": lambda d: first(d).update(topic="x"),
     "a gram matrix that is too short": lambda d: first(d).update(gram=[1.0, 0.6]),
     "a gram matrix of one number": lambda d: first(d).update(gram=[1.0]),
     "a gram matrix that is a number": lambda d: first(d).update(gram=1.0),

@@ -11,6 +11,8 @@
   const STEP = 0.001;
   const BINS = 90;
   const HEIGHT = 22;
+  const GUARD_HINT = "Which score orders the right-hand column. Guarded: similarity, except that a document suspected of stuffing "
+    + "stands no higher than its causal score puts it";
 
   let mounted = 0;
 
@@ -226,8 +228,8 @@
     mounted++;
     const tau = thresholdControl(change);
     const alpha = weightControl(change);
-    const method = select("method", "Rank by", "Which score orders the right-hand column", [
-      ["hybrid", "hybrid of both"], ["causal", "causal score"], ["similarity", "similarity"],
+    const method = select("method", "Rank by", GUARD_HINT, [
+      ["hybrid", "hybrid of both"], ["causal", "causal score"], ["guarded", "guarded similarity"], ["similarity", "similarity"],
     ], (value) => change({ method: value }, false));
     const mode = select("mode", "Set aside", "Which document keywords count as shared with the question", [
       ["semantic", "similar words"], ["exact", "exact words only"],

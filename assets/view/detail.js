@@ -11,6 +11,7 @@
   const TERM_SHOWN = 80;
   /** Keywords of a document that a trace keeps (keywords.py). */
   const COMPARED = 15;
+  const DENSEST = "Of a long text, its densest passage is counted";
 
   function head() {
     const title = h("h3.cv-doc-title", { dir: "auto", lang: "" });
@@ -33,9 +34,15 @@
 
     function remarksOf(frame, i) {
       const candidate = frame.trace.candidates[i];
-      const { stuffed, words } = ns.model.repetition(candidate, frame.trace);
+      const { words, usual } = ns.model.repetition(candidate, frame.trace);
+      const verdict = ns.model.verdict(candidate, frame.trace);
+      const warning = ns.model.warning(candidate, frame.trace);
       const twin = ns.model.twinOf(frame.trace, candidate);
-      const list = [[stuffed ? "warn" : "", stuffed ? `⚠ ${words}` : words]];
+      // Under the guard the sentence below gives the reason.
+      const short = verdict.suspect && frame.state.method === "guarded" ? "suspected of stuffing" : warning;
+      const list = warning ? [["warn", `⚠ ${short}`]] : [];
+      if (verdict.words && !warning) list.push(["", verdict.words]);
+      if (verdict.words || !warning) list.push(["", verdict.suspect ? words : words + usual, candidate.repeats ? DENSEST : null]);
       const empty = ns.model.emptiness(frame, i);
       if (empty) list.push(["warn", `⚠ ${empty}`]);
       if (twin !== null) list.push(["", `${twin.words} ${isolate(shorten(twin.name, 120))}`]);
@@ -52,7 +59,7 @@
       const text = `${JSON.stringify(list)}${JSON.stringify(parts)}`;
       if (text === told) return;
       told = text;
-      remarks.replaceChildren(...list.map(([kind, words]) => h(kind ? `li.cv-remark-${kind}` : "li", null, words)));
+      remarks.replaceChildren(...list.map(([kind, words, title]) => h(kind ? `li.cv-remark-${kind}` : "li", { title }, words)));
       why.replaceChildren(
         ...parts.map((part) =>
           part.term === undefined ? part.text : foreign(`span.cv-term.cv-term-${part.set.toLowerCase()}`, shorten(part.term, TERM_SHOWN))),
@@ -234,13 +241,25 @@
           notesNow.push(`All ${label} lie within ${gap(high - low)}: stretching that gap to the full 0..1 makes small differences look large.`);
         }
       }
+      const [from, causalRank] = [r.similarityRank[i], r.causalRank[i]];
+      const demoted = frame.table.suspect[i] === 1 && causalRank > from;
+      const last = state.method === "guarded" ? demoted : state.method !== "similarity";
       if (r.emptyB[i]) {
         notesNow.push(state.emptyB === "fallback"
           ? "It has no keyword of its own, so its similarity stands in for the causal score."
-          : "It has no keyword of its own, so there is no causal score: it goes last.");
+          : `It has no keyword of its own, so there is no causal score${last ? ": it goes last" : ""}.`);
+      }
+      if (state.method === "guarded") {
+        notesNow.push(demoted
+          ? `It is suspected, and its causal rank (${causalRank}) is lower than its rank by similarity (${from}): it goes just below the document that is number ${causalRank} by similarity.`
+          : frame.table.suspect[i] ? `It is suspected, but its causal rank (${causalRank}) is no lower than its rank by similarity (${from}).`
+            : "It is not suspected, so its similarity stands.");
       }
       setText(range, `lowest … highest of ${frame.table.n}`);
-      setText(totalLabel, { hybrid: "final = sum of both parts", causal: "final = causal score", similarity: "final = similarity" }[state.method]);
+      setText(totalLabel, {
+        hybrid: "final = sum of both parts", causal: "final = causal score", similarity: "final = similarity",
+        guarded: demoted ? `final = just below the similarity of number ${causalRank}` : "final = similarity",
+      }[state.method]);
       setText(total, fixed(r.final[i], 4, "none, last"));
       const key = notesNow.join("\n");
       if (key !== told) {
@@ -254,6 +273,7 @@
       h("p", null, "A = keywords whose cosine to one of the question’s keywords is at least τ (and those that are the same word); B = the other keywords"),
       h("p.cv-math", null, "v_B = Σ λ(t) E(t) / Σ λ(t), summed over B       s_c = cos(E(q), v_B)"),
       h("p.cv-math", null, "final = α n(s_sim) + (1 − α) n(s_c)       n(x) = (x − lowest) / (highest − lowest)"),
+      h("p.cv-math", null, "guarded: final = s_sim; for a suspected document whose causal rank r is lower, just below the s_sim of number r"),
       h("p", null, "E is the encoder, λ a keyword’s weight (how often it occurs here, less if it occurs in many documents). A keyword adds λ(t) E(q)·E(t) / |Σ λ E| to the causal score."),
     );
     const title = h("h4.cv-set-title", null, "the arithmetic");

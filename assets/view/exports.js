@@ -42,9 +42,10 @@
         ranking.rank[i], ranking.similarityRank[i], ranking.causalRank[i], ranking.hybridRank[i], textCell(candidate.id), textCell(candidate.title),
         numberCell(table.similarity[i]), numberCell(ranking.causal[i]), numberCell(ranking.hybrid[i]), ranking.emptyB[i] ? "yes" : "no",
         textCell(set(1)), textCell(set(0)), candidate.repeats, candidate.tokens, textCell(candidate.duplicate_of ?? ""),
+        ranking.guardedRank[i], candidate.suspect ? "yes" : "no",
       ].join(",");
     });
-    const head = "rank,similarity_rank,causal_rank,hybrid_rank,id,title,similarity,causal,hybrid,empty_b,A,B,repeats,tokens,duplicate_of";
+    const head = "rank,similarity_rank,causal_rank,hybrid_rank,id,title,similarity,causal,hybrid,empty_b,A,B,repeats,tokens,duplicate_of,guarded_rank,suspect";
     return `\ufeff${[head, ...rows].join("\r\n")}\r\n`;
   }
 

@@ -8,11 +8,14 @@
 
   /** Where too few documents use the question's words to say what is usual, this share of content words is warned of. */
   const STUFFED_SHARE = 0.25;
+  /** Suspicion begins beyond these (guard.py): use as a multiple of topic, and a density as a multiple of its limit. */
+  const RATIO = 5;
+  const DENSE = 2;
   /** A column spread over less than this is stretched so much by min-max that the page says so. */
   const NARROW_RANGE = 0.02;
   /** The slider starts at this quantile of the random pairs, or lower if a candidate's keyword lies lower. */
   const SPAN_QUANTILE = 0.5;
-  const METHODS = ["hybrid", "causal", "similarity"];
+  const METHODS = ["hybrid", "causal", "guarded", "similarity"];
   const MODES = ["semantic", "exact"];
   const EMPTY_B = ["last", "fallback"];
 
@@ -107,8 +110,48 @@
       : "does not repeat the question’s words";
     const limit = trace.density_limit;
     const usual = typeof limit === "number";
-    const stuffed = repeats > 0 && (usual ? share > limit : share >= STUFFED_SHARE);
-    return { share, stuffed, words: stuffed && usual ? `${words}; documents here rarely exceed ${percent(limit)}` : words };
+    const beyond = repeats > 0 && (usual ? share > limit : share >= STUFFED_SHARE);
+    return { share, beyond, words, usual: beyond && usual ? `; documents here rarely exceed ${percent(limit)}` : "" };
+  }
+
+  /** The guard's two numbers, in multiples of what is usual here; null where nothing tells what is. */
+  function compared(candidate) {
+    const { use = null, topic = null } = candidate;
+    return use === null || topic === null ? null : { use, topic };
+  }
+
+  /** What a document is suspected for, in words (suspicion.py says the same), or "" where the trace does not tell. */
+  function reason(candidate, trace) {
+    const found = compared(candidate);
+    if (found && found.use > RATIO * found.topic) return `${usage(found)}, while the rest of it has ${topicOf(found)}`;
+    const { repeats, tokens } = candidate;
+    const share = tokens > 0 ? repeats / tokens : 0;
+    const limit = trace.density_limit;
+    if (typeof limit !== "number" || !(share > DENSE * limit)) return "";
+    const { percent } = ns.dom;
+    return `the question’s words make up ${percent(share)} of its content words, more than twice the ${percent(limit)} that documents here rarely exceed`;
+  }
+
+  const usage = ({ use }) => `it uses the question’s words ${use.toFixed(1)} times as much as documents here usually do`;
+  const topicOf = ({ topic }) =>
+    `${topic < 0.05 ? "next to nothing" : `${topic.toFixed(1)} times as much`} to do with the other results`;
+
+  /** The guard's verdict: whether a document is suspected, and its sentence; "" where nothing tells what is usual. */
+  function verdict(candidate, trace) {
+    const found = compared(candidate);
+    if (candidate.suspect) {
+      const why = reason(candidate, trace);
+      return { suspect: true, words: `suspected of stuffing${why ? `: ${why}` : ""}` };
+    }
+    return { suspect: false, words: found ? `not suspected of stuffing: ${usage(found)}, and the rest of it has ${topicOf(found)}` : "" };
+  }
+
+  /** What warns of a document, one thing alone: the guard's suspicion, or without its verdict an unusual density. */
+  function warning(candidate, trace) {
+    const { suspect, words } = verdict(candidate, trace);
+    if (suspect) return words;
+    const repeated = repetition(candidate, trace);
+    return !words && repeated.beyond ? repeated.words + repeated.usual : "";
   }
 
   /** The empty-B sentence of a candidate, or null while it has a keyword of its own. */
@@ -138,7 +181,7 @@
   }
 
   ns.model = {
-    STUFFED_SHARE, NARROW_RANGE, settingsOf, merge, readTau, cosinesOf, spanStart, frame, shares, repetition, emptiness,
-    titleOf, twinOf, firstChoice,
+    STUFFED_SHARE, NARROW_RANGE, settingsOf, merge, readTau, cosinesOf, spanStart, frame, shares, repetition, reason, verdict, warning,
+    emptiness, titleOf, twinOf, firstChoice,
   };
 })((globalThis.CausalVizView = globalThis.CausalVizView || {}));

@@ -12,7 +12,7 @@
   const ROUNDING = 2 ** -48;
   /** A rounded range keeps at least this part of the exact one, in 100ths (region.py). */
   const KEPT = 80n;
-  const DIGITS = 40;
+  const DIGITS = 60;
 
   const single = new Float32Array(1);
   const singleBits = new Int32Array(single.buffer);
@@ -111,7 +111,7 @@
 
   /**
    * The intervals of tau on which no score changes, ascending: thresholds low[m]..high[m], float32, both included;
-   * together they tile [-1, 1]. causal and stretched are M x N, row by row.
+   * together they tile [-1, 1]. causal, stretched and guarded (made when it is asked for) are M x N, row by row.
    */
   function states(table, { mode, emptyB }) {
     const { n, k } = table;
@@ -158,7 +158,7 @@
     const similarity = new Float64Array(n);
     stretch(table.similarity, 0, n, similarity);
     return {
-      table, mode, emptyB, n, m, similarity, stretched, causal: flat,
+      table, mode, emptyB, n, m, similarity, stretched, causal: flat, guarded: null,
       low: Float32Array.from([-1, ...ends.map(nextSingle)]), high: Float32Array.from([...ends, 1]),
     };
   }
@@ -171,12 +171,25 @@
     const { n } = of;
     const start = interval * n;
     const beta = 1 - alpha;
+    if (method === "guarded" && !of.guarded) of.guarded = guardedOf(of);
     for (let i = 0; i < n; i++) {
       const value = method === "similarity" ? of.table.similarity[i]
-        : method === "causal" ? of.causal[start + i] : alpha * of.similarity[i] + beta * of.stretched[start + i];
+        : method === "causal" ? of.causal[start + i]
+          : method === "guarded" ? of.guarded[start + i] : alpha * of.similarity[i] + beta * of.stretched[start + i];
       into[i] = Number.isNaN(value) ? -Infinity : value;
     }
     return into;
+  }
+
+  /** The guarded scores on every interval: suspicion is settled, but causal ranks follow tau. */
+  function guardedOf(of) {
+    const { n, m } = of;
+    const { ranks } = path(of, { method: "causal", alpha: 0 });
+    const scores = new Float64Array(m * n);
+    for (let start = 0; start < m * n; start += n) {
+      scores.set(CausalVizRerank.guardedScores(of.table, ranks.subarray(start, start + n)), start);
+    }
+    return scores;
   }
 
   /** Sort in place what is nearly sorted already; `before(a, b)` is a total order. */
@@ -379,7 +392,7 @@
 
   /** A decimal number as a whole number of 10^-DIGITS; digits beyond are dropped. */
   function scaled(text) {
-    const [mantissa, exponent = "0"] = text.replace("-", "").split("e");
+    const [mantissa, exponent = "0"] = text.replace(/^-/, "").split("e");
     const [whole, part = ""] = mantissa.split(".");
     const shift = DIGITS + Number(exponent) - part.length;
     const value = shift >= 0 ? BigInt(whole + part) * 10n ** BigInt(shift) : BigInt(whole + part) / 10n ** BigInt(-shift);

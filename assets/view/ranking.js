@@ -11,7 +11,7 @@
   const LINK_WIDTH = 64;
   const TITLE_SHOWN = 240;
   const TITLE_TOLD = 2000;
-  const METHOD_WORDS = { hybrid: "hybrid", causal: "causal score", similarity: "similarity" };
+  const METHOD_WORDS = { hybrid: "hybrid", causal: "causal score", guarded: "guarded similarity", similarity: "similarity" };
 
   const moves = {
     up: { glyph: "▲", words: "moved up" },
@@ -25,15 +25,26 @@
     return { value, element: h(strong ? "span.cv-figure.cv-figure-strong" : "span.cv-figure", null, h("span.cv-figure-label", null, label), value) };
   }
 
-  function repetitionFlag(candidate, trace) {
-    const { stuffed, words, share } = ns.model.repetition(candidate, trace);
-    if (!candidate.repeats) return h("span.cv-flag.cv-flag-quiet", { title: words }, "repeats ×0");
+  /** One mark: suspected of stuffing, or how often the question's words occur. */
+  function stuffingFlag(candidate, trace) {
+    const { words, usual, share } = ns.model.repetition(candidate, trace);
+    const warning = ns.model.warning(candidate, trace);
+    const told = warning ? `Warning: ${warning}` : words + usual;
+    if (candidate.suspect) {
+      return h(
+        "span.cv-flag.cv-flag-warn.cv-flag-suspect", { title: told },
+        h("span.cv-warn", { "aria-hidden": "true" }, "⚠"),
+        h("span", { "aria-hidden": "true" }, "suspected", h("span.cv-flag-word", null, " of stuffing")),
+        h("span.cv-sr", null, told),
+      );
+    }
+    if (!candidate.repeats) return h("span.cv-flag.cv-flag-quiet", { title: told }, "repeats ×0");
     const short = `×${candidate.repeats}${candidate.tokens ? ` · ${ns.dom.percent(share)}` : ""}`;
     return h(
-      stuffed ? "span.cv-flag.cv-flag-warn" : "span.cv-flag", { title: stuffed ? `Warning: ${words}` : words },
-      stuffed ? h("span.cv-warn", { "aria-hidden": "true" }, "⚠") : null,
+      warning ? "span.cv-flag.cv-flag-warn" : "span.cv-flag", { title: told },
+      warning ? h("span.cv-warn", { "aria-hidden": "true" }, "⚠") : null,
       h("span", { "aria-hidden": "true" }, h("span.cv-flag-word", null, "repeats "), short),
-      h("span.cv-sr", null, stuffed ? `Warning: ${words}` : words),
+      h("span.cv-sr", null, told),
     );
   }
 
@@ -63,8 +74,8 @@
       "button.cv-card", { type: "button", "aria-pressed": "false", tabindex: "-1" },
       rankBox,
       side === "after"
-        ? h("span.cv-body", null, heading, repetitionFlag(candidate, trace), special)
-        : h("span.cv-body", null, heading, h("span.cv-below", null, node.similarity.element, repetitionFlag(candidate, trace))),
+        ? h("span.cv-body", null, heading, stuffingFlag(candidate, trace), special)
+        : h("span.cv-body", null, heading, h("span.cv-below", null, node.similarity.element, stuffingFlag(candidate, trace))),
       side === "after" ? figures : null,
     );
     node.item = h("li.cv-item", { "data-candidate": index }, node.button);
@@ -95,8 +106,10 @@
     let lines = [];
     let shown = null;
     let marked = -1;
+    let suspects = 0;
 
     function load(trace) {
+      suspects = trace.candidates.filter((candidate) => candidate.suspect).length;
       const half = LINK_WIDTH / 2;
       cards = {
         before: trace.candidates.map((_, i) => card(trace, i, "before")),
@@ -197,6 +210,7 @@
       setText(formula, {
         hybrid: `final = ${ns.dom.plain(state.alpha)} similarity + ${beta} causal, both on 0..1`,
         causal: "final = causal score, of the words left",
+        guarded: `final = similarity, ${suspects ? `except ${suspects} suspected of stuffing` : "as none is suspected of stuffing"}`,
         similarity: "final = similarity, nothing re-ranked",
       }[state.method]);
     }

@@ -27,6 +27,8 @@
       empty: ranking.emptyB[i] === 1,
       allEmpty: ranking.emptyB.every((flag) => flag === 1),
       causalRank: ranking.causalRank[i],
+      suspect: table.suspect[i] === 1,
+      reason: table.suspect[i] === 1 ? ns.model.reason(trace.candidates[i], trace) : "",
       vanished: false,
       passed: 0, passedLast: 0, overtaken: 0, filledIn: false, ties: 0,
     };
@@ -164,10 +166,31 @@
       return [...cause, { text: rule }];
     }
     const compared = [];
-    if (f.passed) compared.push(`higher than that of ${documents(f.passed)} it passed`);
-    if (f.overtaken) compared.push(`lower than that of ${documents(f.overtaken)} that passed it`);
+    if (f.passed && f.state.method !== "guarded") compared.push(`higher than that of ${documents(f.passed)} it passed`);
+    if (f.overtaken && f.state.method !== "guarded") compared.push(`lower than that of ${documents(f.overtaken)} that passed it`);
     const tail = compared.length ? `, ${compared.join(" and ")}` : "";
     return [...cause, { text: `it keeps its similarity in place of a causal score${tail}.` }];
+  }
+
+  /** The guard: only suspected documents fall; the others rise past them or stay. */
+  function guarded(f) {
+    const passed = f.passed + f.passedLast;
+    if (!f.suspect) {
+      const keeps = "its similarity counts, and its keywords play no part.";
+      if (!passed) return [{ text: `: it is not suspected of stuffing, so ${keeps}` }];
+      return [{ text: ` only because ${some(passed)} above it, suspected of stuffing, fell. It is not suspected itself: ${keeps}` }];
+    }
+    const why = `: it is suspected of stuffing${f.reason && `, for ${f.reason}`}`;
+    const ranks = `its causal rank (${f.causalRank} of ${f.n}) is`;
+    if (f.causalRank <= f.from) {
+      const rose = passed ? `; it rose because ${some(passed)} above it, also suspected, fell` : "";
+      return [{ text: `${why}. But ${ranks} no lower than its rank by similarity (${f.from}), so it keeps its similarity${rose}.` }];
+    }
+    const cause = f.to < f.causalRank ? "as other suspected documents fell too" : "behind others as similar";
+    const place = f.to === f.causalRank ? "" : ` (rank ${f.to}, ${cause})`;
+    const told = [{ text: `${why}. And ${ranks} lower than its rank by similarity (${f.from}), so it takes that place${place}` }];
+    if (f.empty) return [...told, ...withoutRest(f)];
+    return [...told, { text: ": " }, ...subject(f), { text: f.vanished ? " cancels out (causal score 0)." : " makes its causal score." }];
   }
 
   function onlySimilarity(f) {
@@ -184,6 +207,8 @@
     const told = [{ text: lead(f) }];
     if (f.state.method === "similarity") {
       told.push({ text: ": ranked by similarity alone, the keywords play no part." });
+    } else if (f.state.method === "guarded") {
+      told.push(...guarded(f));
     } else if (f.empty) {
       told.push(...withoutRest(f));
     } else if (f.state.method === "hybrid" && f.state.alpha === 1) {

@@ -90,6 +90,7 @@ def _print_order(found: JsonObject) -> None:
             "s_sim": "right",
             "s_c": "right",
             "score": "right",
+            "stuffing": "left",
             "id": "left",
             "title": "left",
         },
@@ -100,6 +101,7 @@ def _print_order(found: JsonObject) -> None:
                 f"{one['similarity']:.4f}",
                 _number(one["causal"]),
                 _number(one["final"]),
+                "⚠ suspected" if one["suspect"] else "",
                 one["id"],
                 _title(one),
             ]

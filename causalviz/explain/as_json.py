@@ -117,11 +117,13 @@ def _standing(states: TauStates, ranking: Ranking, index: int) -> JsonObject:
         "rank": int(ranking.rank[index]),
         "similarity_rank": int(ranking.similarity_rank[index]),
         "causal_rank": int(ranking.causal_rank[index]),
+        "guarded_rank": int(ranking.guarded_rank[index]),
         "similarity": candidate.similarity,
         "causal": _number(float(ranking.causal[index])),
         "hybrid": _number(float(ranking.hybrid[index])),
         "final": _number(float(ranking.final[index])),
         "empty_b": bool(ranking.empty_b[index]),
+        "suspect": candidate.suspect,
         "why": why_sentence(states.trace, ranking, states.settings, index),
     }
 

@@ -101,6 +101,8 @@ def _lead(f: Facts) -> str:
 def _body(f: Facts) -> list[Part]:
     if f.settings.method == "similarity":
         return [_text(": ranked by similarity alone, the keywords play no part.")]
+    if f.settings.method == "guarded":
+        return _guarded(f)
     if f.empty:
         return _without_rest(f)
     if f.settings.method == "hybrid" and f.settings.alpha == 1:
@@ -223,12 +225,45 @@ def _without_rest(f: Facts) -> list[Part]:
         )
         return [*cause, _text(rule)]
     compared = []
-    if f.passed:
+    if f.passed and f.settings.method != "guarded":
         compared.append(f"higher than that of {_documents(f.passed)} it passed")
-    if f.overtaken:
+    if f.overtaken and f.settings.method != "guarded":
         compared.append(f"lower than that of {_documents(f.overtaken)} that passed it")
     tail = f", {' and '.join(compared)}" if compared else ""
     return [*cause, _text(f"it keeps its similarity in place of a causal score{tail}.")]
+
+
+def _guarded(f: Facts) -> list[Part]:
+    """By the guard only suspected documents fall; the others rise past them or stay."""
+    passed = f.passed + f.passed_last
+    if not f.suspect:
+        keeps = "its similarity counts, and its keywords play no part."
+        if not passed:
+            return [_text(f": it is not suspected of stuffing, so {keeps}")]
+        return [
+            _text(
+                f" only because {_some(passed)} above it, suspected of stuffing, fell. It is not suspected itself: "
+                f"{keeps}"
+            )
+        ]
+    why = f": it is suspected of stuffing{', for ' if f.reason else ''}{f.reason}"
+    ranks = f"its causal rank ({f.causal_rank} of {f.candidates}) is"
+    if f.causal_rank <= f.before:
+        rose = f"; it rose because {_some(passed)} above it, also suspected, fell" if passed else ""
+        return [
+            _text(
+                f"{why}. But {ranks} no lower than its rank by similarity ({f.before}), so it keeps its "
+                f"similarity{rose}."
+            )
+        ]
+    cause = "as other suspected documents fell too" if f.now < f.causal_rank else "behind others as similar"
+    place = "" if f.now == f.causal_rank else f" (rank {f.now}, {cause})"
+    lead = f"{why}. And {ranks} lower than its rank by similarity ({f.before}), so it takes that place{place}"
+    told = [_text(lead)]
+    if f.empty:
+        return [*told, *_without_rest(f)]
+    tail = " cancels out (causal score 0)." if f.vanished else " makes its causal score."
+    return [*told, _text(": "), *_subject(f), _text(tail)]
 
 
 def _only_similarity(f: Facts) -> str:

@@ -7,6 +7,7 @@ from operator import add
 import numpy as np
 
 from causalviz.explain.states import check_index, scores_with
+from causalviz.explain.suspicion import reason
 from causalviz.rank import Ranking
 from causalviz.records import RankSettings, Trace
 from causalviz.score import ScoreTable
@@ -26,6 +27,10 @@ class Facts:
     now: int
     """Rank."""
     causal_rank: int
+    suspect: bool
+    """Suspected of stuffing."""
+    reason: str
+    """What for; empty where nothing tells, or it is not."""
     keywords: int
     empty: bool
     """No keyword in B."""
@@ -91,6 +96,8 @@ def facts(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) ->
         before=int(ranking.similarity_rank[index]),
         now=int(ranking.rank[index]),
         causal_rank=int(ranking.causal_rank[index]),
+        suspect=trace.candidates[index].suspect,
+        reason=reason(trace.candidates[index], trace) if trace.candidates[index].suspect else "",
         keywords=len(terms),
         empty=bool(ranking.empty_b[index]),
         all_empty=bool(ranking.empty_b.all()),

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from causalviz.explain.suspicion import verdict
 from causalviz.explain.why import why_sentence
 from causalviz.rank import Ranking
 from causalviz.records import Trace
@@ -30,6 +31,7 @@ _METHODS = {
     "similarity": "similarity alone",
     "causal": "the causal score",
     "hybrid": "the hybrid of similarity and causal score",
+    "guarded": "similarity, except that a document suspected of stuffing takes its causal rank where that is lower",
 }
 _EMPTY_B = {"last": "go last", "fallback": "keep their similarity as causal score"}
 
@@ -161,11 +163,11 @@ def _table(kind: str, caption: str, columns: Sequence[str], rows: Iterable[Cells
 def _rankings(q: Question) -> str:
     columns = (
         "rank", "by similarity", "moved", "document", "similarity", "causal score", "final score",
-        "shared with the question (A)", "the rest (B)",
+        "shared with the question (A)", "the rest (B)", "guarded rank", "suspected of stuffing",
     )  # fmt: skip
     rows = [_standing(q, i) for i in q.ranking.order.tolist()]
     caption = f"Both rankings of {len(rows)} candidates, of {q.trace.documents} {q.trace.unit}s searched"
-    return _table("rp-ranking", caption, columns, rows, {0, 1, 4, 5, 6})
+    return _table("rp-ranking", caption, columns, rows, {0, 1, 4, 5, 6, 9})
 
 
 def _standing(q: Question, i: int) -> Cells:
@@ -184,6 +186,8 @@ def _standing(q: Question, i: int) -> Cells:
         _number(float(ranking.final[i])),
         _named(shared) or "none",
         _named(rest) or ("nothing but query keywords" if shared else "no keywords at all"),
+        str(ranking.guarded_rank[i]),
+        "⚠ yes" if candidate.suspect else "no",
     ]
 
 
@@ -195,9 +199,13 @@ def _explained(q: Question, i: int) -> str:
     trace, ranking = q.trace, q.ranking
     marks = (" rp-chosen", " open") if i == q.chosen else ("", "")
     why = why_sentence(trace, ranking, trace.settings, i)
+    candidate = trace.candidates[i]
+    # Under the guard the sentence says it already.
+    told = candidate.suspect and trace.settings.method != "guarded"
+    warning = f"<p>⚠ This document is {escaped(verdict(candidate, trace))}.</p>" if told else ""
     return (
         f'<details class="rp-explained{marks[0]}" data-candidate="{i}"{marks[1]}>'
-        f"<summary>{ranking.rank[i]}. {_foreign(_title(trace, i))}</summary><p>{escaped(why)}</p>"
+        f"<summary>{ranking.rank[i]}. {_foreign(_title(trace, i))}</summary><p>{escaped(why)}</p>{warning}"
         f"{_shared(q, i)}{_rest(q, i)}</details>"
     )
 

@@ -462,6 +462,7 @@ def test_the_ranking_downloads_as_a_safe_table(view: ViewPage) -> None:
     RankSettings(tau=0.75, alpha=0.3),
     RankSettings(tau=-0.2, method="causal"),
     RankSettings(tau=0.6, method="causal", empty_b="fallback", mode="exact"),
+    RankSettings(tau=0.8, method="guarded"),
 ])  # fmt: skip
 def test_table_and_run_are_those_of_python(view: ViewPage, settings: RankSettings) -> None:
     given = replace(many(20), settings=settings)
@@ -522,11 +523,12 @@ def test_drawings_download_as_figures_that_stand_alone(view: ViewPage, tmp_path:
 # Share links
 
 
-def test_a_link_brings_the_whole_state_back(view: ViewPage, open_view: Open) -> None:
+@pytest.mark.parametrize("method", ["causal", "guarded"])
+def test_a_link_brings_the_whole_state_back(view: ViewPage, open_view: Open, method: str) -> None:
     query = "数据出境的安全如何评估? <&>"
     given = trace(three(), query=query, fingerprint="abc")
     view.show(given)
-    view.set(tau=0.123456789, alpha=0.9, method="causal", mode="exact", emptyB="fallback", chosen="meetup")
+    view.set(tau=0.123456789, alpha=0.9, method=method, mode="exact", emptyB="fallback", chosen="meetup")
     state = view.state()
     link = view.page.evaluate("() => view.shareLink().link")
     assert len(link) < 1800
@@ -655,8 +657,10 @@ def test_text_is_readable_in_both_schemes(view: ViewPage, scheme: Any) -> None: 
     assert view.page.evaluate(STRAY) == []
 
 
-def test_dragging_the_path_and_the_map_redraws_within_a_frame(view: ViewPage) -> None:
+@pytest.mark.parametrize("method", ["hybrid", "guarded"])
+def test_dragging_the_path_and_the_map_redraws_within_a_frame(view: ViewPage, method: str) -> None:
     view.show(many(20))
+    view.set(method=method)
     look(view)
     # The same sweep several times; at each position the best run counts, so that a busy machine does not.
     steps: dict[str, list[list[float]]] = view.page.evaluate(

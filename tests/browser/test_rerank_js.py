@@ -36,7 +36,7 @@ COMPUTE = """([text, settings]) => {
     const row = [r.final, r.rank, r.order];
     if (choice.full) {
       row.push(r.causal, r.normalisedSimilarity, r.normalisedCausal, r.hybrid, r.similarityRank, r.causalRank);
-      row.push(r.hybridRank, r.emptyB, r.inA, r.ranges.similarity, r.ranges.causal);
+      row.push(r.hybridRank, r.guarded, r.guardedRank, r.emptyB, r.inA, r.ranges.similarity, r.ranges.causal);
       for (let i = 0; i < table.n; i++) row.push(CausalVizRerank.contributions(table, r, i));
     }
     return row.map((part) => Array.from(part)).flat();
@@ -63,6 +63,8 @@ def numbers(trace: Trace, ranking: Ranking, *, full: bool) -> list[NDArray[Any]]
             ranking.similarity_rank,
             ranking.causal_rank,
             ranking.hybrid_rank,
+            ranking.guarded,
+            ranking.guarded_rank,
             ranking.empty_b,
             ranking.in_a.ravel(),
             np.array([sim.min(initial=np.inf), sim.max(initial=-np.inf)]),
@@ -99,7 +101,12 @@ def random_world(
         pool = asked if asked and rng.random() < shared else tuple(terms)
         size = min(int(rng.integers(0, 16)), len(pool))
         chosen = rng.choice(pool, size, replace=False).tolist()
-        document = WorldDocument(id=f"d{i}", vector=direction(), weights={t: weight() for t in chosen})
+        document = WorldDocument(
+            id=f"d{i}",
+            vector=direction(),
+            weights={t: weight() for t in chosen},
+            suspect=rng.random() < 0.3,
+        )
         # Now and then the very same document again, or another with the same similarity.
         if documents and rng.random() < 0.15:
             document = replace(documents[-1], id=f"d{i}")
@@ -147,7 +154,8 @@ def nearly_cancelling() -> Trace:
         query_terms=(),
         terms={"up": (0.6, 0.8), "down": (-0.6, -0.8)},
         documents=tuple(
-            WorldDocument(id=f"d{i}", vector=(1.0, 0.0), weights={"up": 1.0, "down": 1.0}) for i in range(10)
+            WorldDocument(id=f"d{i}", vector=(1.0, 0.0), weights={"up": 1.0, "down": 1.0}, suspect=i % 2 == 0)
+            for i in range(10)
         ),
     )
     trace = trace_of(world)
@@ -213,7 +221,7 @@ def test_the_page_ranks_as_python_does_to_the_last_bit(page: Page, name: str) ->
         for mode, empty_b in product(MODES, EMPTY_B)
         for method in METHODS
     ]
-    # The columns that do not depend on the method are compared once for its three choices.
+    # The columns that do not depend on the method are compared once for all its choices.
     full: Method = "hybrid"
     text = json.dumps(to_json(trace), allow_nan=False)
     page.add_script_tag(path=SCRIPT)
@@ -260,6 +268,7 @@ def test_the_script_leaves_one_name_behind(page: Page) -> None:
     assert page.evaluate("Object.keys(CausalVizRerank).sort()") == [
         "absorbedShare",
         "contributions",
+        "guardedScores",
         "prepare",
         "rerank",
     ]

@@ -16,6 +16,7 @@ from strategies import trace_of
 from causalviz.rank import rerank
 from causalviz.records import Keyword, Method, RankSettings
 from causalviz.score import ScoreTable
+from causalviz.trace import to_json
 
 Open = Callable[..., ViewPage]
 
@@ -59,7 +60,7 @@ def test_the_order_is_that_of_the_arithmetic_at_every_threshold(view: ViewPage) 
     given = many(20)
     view.show(given)
     table = ScoreTable.of(given.candidates)
-    turns: list[tuple[float, Method]] = [(0.5, "hybrid"), (0.1, "hybrid"), (0.5, "causal")]
+    turns: list[tuple[float, Method]] = [(0.5, "hybrid"), (0.1, "hybrid"), (0.5, "causal"), (0.5, "guarded")]
     for tau, (alpha, method) in product(np.linspace(-0.2, 1, 25).round(3).tolist(), turns):
         view.set(tau=tau, alpha=alpha, method=method)
         ranking = rerank(table, RankSettings(tau=tau, alpha=alpha, method=method))
@@ -86,9 +87,11 @@ def test_dragging_ends_on_the_last_value_and_asks_no_server(view: ViewPage) -> N
     assert view.requests == []
 
 
+@pytest.mark.parametrize("method", ["hybrid", "guarded"])
 @pytest.mark.parametrize(("n", "limit"), [(20, 4.0), (100, 10.0)])
-def test_a_drag_step_is_quick(view: ViewPage, n: int, limit: float) -> None:
+def test_a_drag_step_is_quick(view: ViewPage, n: int, limit: float, method: str) -> None:
     view.show(many(n))
+    view.set(method=method)
     # The same sweep several times; at each position the best run counts, so that a busy machine does not.
     steps: list[list[float]] = view.page.evaluate(
         """async () => {
@@ -114,6 +117,7 @@ def test_a_drag_step_is_quick(view: ViewPage, n: int, limit: float) -> None:
 def test_every_method_and_rule_is_a_control(view: ViewPage) -> None:
     view.show(trace(three()))
     for label, value, name in [
+        ("Rank by", "guarded", "method"),
         ("Rank by", "similarity", "method"),
         ("Set aside", "exact", "mode"),
         ("If nothing is left", "fallback", "emptyB"),
@@ -386,6 +390,98 @@ def test_repetition_stands_beside_the_rank_and_warns_from_a_quarter_on(view: Vie
         assert ["⚠" in text for text in texts] == [True, False, False, True]
 
 
+# How many flags do not show all of their words.
+CUT = """(flags) => flags.filter((flag) => {
+  const [outer, inner] = [flag, flag.children[1]].map((node) => node.getBoundingClientRect());
+  return inner.left < outer.left || inner.right > outer.right + 0.5;
+}).length"""
+GUARDED = [
+    # s_c: 0.25, 0.5, 0.75, 0.125, so causal ranks 3, 2, 1, 4: the first falls to the third place.
+    document("tag", 0.75, [("tag", 1, 0.5, 0.25)], repeats=3, suspect=True, use=4.1, topic=0.5),
+    document("meetup", 0.5, [("talk", 1, 0.625, 0.5)], repeats=40, use=2.1, topic=1.4),
+    document("maxsim", 0.25, [("token", 1, 0.25, 0.75)], suspect=True, use=3.0, topic=0.0),
+    document("plain", 0.125, [("beer", 1, 0.25, 0.125)], use=1.0, topic=1.0),
+]
+TOLD = (
+    "suspected of stuffing: it uses the question’s words 4.1 times as much as documents here usually do, while the "
+    "rest of it has 0.5 times as much to do with the other results"
+)
+
+
+@pytest.mark.parametrize("method", ["hybrid", "guarded", "similarity"])
+def test_suspects_are_marked_whatever_the_method(view: ViewPage, method: str) -> None:
+    view.show(trace(GUARDED, density_limit=0.2))
+    view.set(method=method)
+    for column in ("before", "after"):
+        texts = [view.card(i, column).inner_text() for i in range(4)]
+        assert ["⚠suspected of stuffing" in text for text in texts] == [True, False, True, False]
+        # The verdict is the one warning: a density beyond the limit adds none where the guard has none.
+        assert "⚠" not in texts[1]
+        flag = view.card(0, column).locator(".cv-flag-warn")
+        assert flag.get_attribute("title") == f"Warning: {TOLD}"
+        assert TOLD in (flag.locator(".cv-sr").text_content() or "")
+
+
+def test_the_guard_explains_itself(view: ViewPage) -> None:
+    view.show(trace(GUARDED))
+    view.set(method="hybrid", chosen="tag")
+    remarks = view.page.locator(".cv-remarks li")
+    assert remarks.all_inner_texts() == [
+        f"⚠ {TOLD}",
+        "repeats the question’s words ×3, 3.0 % of its content words",
+    ]
+    view.set(method="guarded")
+    assert remarks.all_inner_texts()[0] == "⚠ suspected of stuffing"  # the sentence below says what for
+    assert TOLD.removeprefix("suspected of stuffing: ") in view.why()
+    expect(view.page.locator(".cv-head")).to_contain_text(
+        "final = similarity, except 2 suspected of stuffing"
+    )
+    assert view.order() == [1, 2, 0, 3]
+    arithmetic = view.page.locator(".cv-arithmetic")
+    expect(arithmetic.locator("tfoot")).to_contain_text("final = just below the similarity of number 3")
+    expect(arithmetic.locator(".cv-cell-final")).to_have_text("0.2500")
+    expect(arithmetic.locator(".cv-notes")).to_contain_text(
+        "its causal rank (3) is lower than its rank by similarity (1)"
+    )
+    view.set(chosen="maxsim")
+    expect(arithmetic.locator("tfoot")).to_contain_text("final = similarity")
+    expect(arithmetic.locator(".cv-notes")).to_contain_text("its causal rank (1) is no lower")
+    view.set(chosen="meetup")
+    expect(arithmetic.locator(".cv-notes")).to_contain_text("It is not suspected, so its similarity stands.")
+    assert remarks.first.inner_text() == (
+        "not suspected of stuffing: it uses the question’s words 2.1 times as much as documents here usually do, and "
+        "the rest of it has 1.4 times as much to do with the other results"
+    )
+    view.show(trace([GUARDED[3]]))
+    view.set(method="guarded")
+    expect(view.page.locator(".cv-head")).to_contain_text("as none is suspected of stuffing")
+
+
+def test_a_trace_from_before_the_guard_is_shown_without_suspects(view: ViewPage) -> None:
+    old = to_json(trace(three()))
+    for candidate in old["candidates"]:
+        for name in ("suspect", "use", "topic"):
+            del candidate[name]
+    view.page.evaluate("(trace) => view.show(trace)", old)
+    view.set(method="guarded", chosen="tag")
+    assert view.order() == [0, 1, 2]
+    # Nothing else is known of it, so that its density warns.
+    assert ["⚠" in (view.card(i).text_content() or "") for i in range(3)] == [True, False, False]
+    expect(view.page.locator(".cv-remarks")).to_have_text(
+        "⚠ repeats the question’s words ×31, 31 % of its content words"
+    )
+
+
+@pytest.mark.parametrize("width", [1920, 1500, 1280, 1100, 900])
+def test_the_mark_of_a_suspect_is_never_cut(view: ViewPage, width: int) -> None:
+    view.page.set_viewport_size({"width": width, "height": 900})
+    view.show(trace(GUARDED))
+    flags = view.page.locator(".cv-flag-suspect")
+    assert flags.count() == 4
+    assert all("suspected" in text for text in flags.all_inner_texts())
+    assert flags.evaluate_all(CUT) == 0
+
+
 def test_a_question_without_keywords_absorbs_nothing(view: ViewPage) -> None:
     lone = trace_of(
         World(query=(1.0, 0.0), query_terms=(), terms={"t": (1.0, 0.0)},
@@ -570,11 +666,7 @@ def test_the_repetition_warning_is_never_cut(view: ViewPage, width: int) -> None
     flags = view.page.locator(".cv-flag-warn")
     assert flags.count() == 2
     assert all("×162 · 49 %" in text for text in flags.all_inner_texts())
-    cut = """(flags) => flags.filter((flag) => {
-      const [outer, inner] = [flag, flag.children[1]].map((node) => node.getBoundingClientRect());
-      return inner.left < outer.left || inner.right > outer.right + 0.5;
-    }).length"""
-    assert flags.evaluate_all(cut) == 0
+    assert flags.evaluate_all(CUT) == 0
 
 
 def test_the_keywords_compared_are_few(view: ViewPage) -> None:

@@ -16,7 +16,7 @@ from strategies import EMPTY_B, METHODS, MODES, trace_of, unit
 
 from causalviz.explain.why import why_sentence
 from causalviz.rank import Ranking, rerank
-from causalviz.records import RankSettings, Trace
+from causalviz.records import Candidate, RankSettings, Trace
 from causalviz.score import ScoreTable
 from causalviz.trace import to_json
 
@@ -151,6 +151,8 @@ class Facts:
         before, after = ranking.similarity_rank, ranking.rank
         others = [j for j in range(len(after)) if j != i]
         self.choice, self.ranking, self.i = choice, ranking, i
+        self.candidate, self.limit = given.candidates[i], given.density_limit
+        self.suspects = {j for j, candidate in enumerate(given.candidates) if candidate.suspect}
         self.terms = given.candidates[i].terms
         self.from_, self.to = int(before[i]), int(after[i])
         self.passed = {j for j in others if before[j] < self.from_ and after[j] > self.to}
@@ -163,6 +165,7 @@ class Facts:
             given.query_keywords[match].term if match >= 0 else None for match in given.candidates[i].matches
         ]
         self.shares = ranking.contributions[i, : len(self.terms)]
+        self.similarity = np.array([candidate.similarity for candidate in given.candidates])
 
     def better(self, told: re.Match[str]) -> bool:
         """It passed as many as told, all with a lower causal score than its own."""
@@ -176,6 +179,40 @@ class Facts:
         return amount(told[1]) == len(self.passed_by) and all(
             causal[j] > causal[self.i] for j in self.passed_by
         )
+
+    def only_suspects_fell(self, told: re.Match[str]) -> bool:
+        """It passed as many as told, all suspected with a lower causal rank, and nothing else changed for it."""
+        causal, before = self.ranking.causal_rank, self.ranking.similarity_rank
+        return (
+            amount(told[1]) == len(self.passed)
+            and self.passed <= self.suspects
+            and all(causal[j] > before[j] for j in self.passed)
+            and not self.passed_by
+        )
+
+    def ranks(self, told: re.Match[str], *, lower: bool) -> bool:
+        """The causal rank, of how many, and the rank by similarity are as told."""
+        causal_rank, candidates, before = map(int, told.groups())
+        return (
+            causal_rank == self.ranking.causal_rank[self.i]
+            and candidates == len(self.ranking.rank)
+            and before == self.from_
+            and (causal_rank > before) == lower
+        )
+
+    def others_fell(self, told: re.Match[str]) -> bool:
+        """It stands above its causal rank, since suspects from above that place are below it now."""
+        rank = int(self.ranking.causal_rank[self.i])
+        above = self.ranking.similarity_rank <= rank
+        fell = [j for j in self.suspects - {self.i} if above[j] and self.ranking.rank[j] > self.to]
+        return self.to == int(told[1]) == rank - len(fell) < rank
+
+    def behind_equals(self, told: re.Match[str]) -> bool:
+        """It stands below its causal rank, since others are as similar as the one that similarity puts there."""
+        rank = int(self.ranking.causal_rank[self.i])
+        there = self.ranking.similarity_rank == rank
+        as_similar = np.abs(self.similarity - self.similarity[there]) < 1e-8
+        return self.to == int(told[1]) > rank and as_similar.sum() > 1
 
     def own_words(self, told: str) -> bool:
         """These are the keywords in A that are the question's own: all, or the three heaviest."""
@@ -268,6 +305,32 @@ CLAIMS: dict[str, Callable[[Facts, re.Match[str]], bool]] = {
     r"it has \(([^)]*)\) is close to one of the question’s,": lambda f, m: (
         f.close_words(m[1]) and f.kinds() == (False, True)
     ),
+    r"its similarity counts, and its keywords play no part": lambda f, _: (
+        f.i not in f.suspects and f.choice.method == "guarded"
+    ),
+    r"it is suspected of stuffing": lambda f, _: f.i in f.suspects,
+    r"not suspected": lambda f, _: f.i not in f.suspects,
+    rf"only because {MANY} above it, suspected of stuffing, fell": Facts.only_suspects_fell,
+    rf"it rose because {MANY} above it, also suspected, fell": Facts.only_suspects_fell,
+    r"causal rank \((\d+) of (\d+)\) is lower than its rank by similarity \((\d+)\)": lambda f, m: f.ranks(
+        m, lower=True
+    ),
+    r"causal rank \((\d+) of (\d+)\) is no lower than its rank by similarity \((\d+)\)": lambda f, m: f.ranks(
+        m, lower=False
+    ),
+    r"takes that place \(rank (\d+), as other suspected documents fell too\)": Facts.others_fell,
+    r"takes that place \(rank (\d+), behind others as similar\)": Facts.behind_equals,
+    r"words (\d+\.\d) times as much as documents here usually do": lambda f, m: (
+        float(m[1]) == pytest.approx(f.candidate.use, abs=0.051)
+    ),
+    r"rest of it has (\d+\.\d) times as much": lambda f, m: (
+        float(m[1]) == pytest.approx(f.candidate.topic, abs=0.051)
+    ),
+    r"rest of it has next to nothing": lambda f, _: (f.candidate.topic or 0) < 0.05,
+    r"so it takes that place:": lambda f, _: f.to == f.ranking.causal_rank[f.i],
+    r"make up (\d+) % of its content words, more than twice the (\d+) % that": lambda f, m: (
+        int(m[1]) == 25 * f.candidate.repeats and int(m[2]) == 25 and f.candidate.repeats > 2
+    ),
     r"final score equals that of (\d+)": lambda f, m: int(m[1]) == len(f.tied),
     r"Pulling the other way: ([^.]*)\.": lambda f, m: f.pull_away(m[1].removesuffix(", …").split(", ")),
 }
@@ -287,8 +350,25 @@ def random_trace(seed: int) -> Trace:
     for name, opposite in (("t3", "t4"), ("t5", "t6"), ("t7", "t8")):
         terms[opposite] = tuple(-x for x in terms[name])
     found = tuple(WorldDocument(f"d{i}", unit(random.integers(-2, 3, size=dim)), weights()) for i in range(8))
-    return trace_of(
+    plain = trace_of(
         World(query=unit(random.normal(size=dim)), query_terms=tuple(names[:2]), terms=terms, documents=found)
+    )
+    return replace(
+        plain, density_limit=0.25, candidates=tuple(suspected(random, one) for one in plain.candidates)
+    )
+
+
+def suspected(random: np.random.Generator, candidate: Candidate) -> Candidate:
+    """Suspect half of the documents: for their words, for their density, or for nothing that the trace tells."""
+    use, topic = float(random.integers(0, 400)) / 16, float(random.integers(0, 9)) / 4
+    known = random.random() < 0.8
+    return replace(
+        candidate,
+        suspect=random.random() < 0.5,
+        use=use if known else None,
+        topic=topic if known else None,
+        repeats=int(random.integers(5)),
+        tokens=4,
     )
 
 

@@ -33,6 +33,9 @@ def document(  # noqa: PLR0913 - a document is described in one line
     tokens: int = 100,
     duplicate_of: str | None = None,
     near_duplicate_of: str | None = None,
+    suspect: bool = False,
+    use: float | None = None,
+    topic: float | None = None,
 ) -> Candidate:
     """Make a candidate whose keywords are orthogonal: with one keyword in B, s_c is that keyword's relevance."""
     n = len(keywords)
@@ -51,6 +54,9 @@ def document(  # noqa: PLR0913 - a document is described in one line
         tokens=tokens,
         duplicate_of=duplicate_of,
         near_duplicate_of=near_duplicate_of,
+        suspect=suspect,
+        use=use,
+        topic=topic,
     )
 
 
@@ -90,7 +96,7 @@ def three() -> list[Candidate]:
 
 
 def many(n: int, seed: int = 1, terms: int = 15) -> Trace:
-    """Make a trace of real vectors around the query."""
+    """Make a trace of real vectors around the query; every fifth document is suspected."""
     random = np.random.default_rng(seed)
     dim = 12
     near = unit(random.normal(size=dim))
@@ -112,6 +118,7 @@ def many(n: int, seed: int = 1, terms: int = 15) -> Trace:
                         str(name): float(random.uniform(0.1, 3))
                         for name in random.choice(names, terms, replace=False)
                     },
+                    suspect=i % 5 == 0,
                 )
                 for i in range(n)
             ),

@@ -33,7 +33,9 @@ def random_trace(rng: Generator, count: int, *, coarse: bool = False) -> Trace:
             term: float(rng.integers(1, 3)) if coarse else float(np.float32(rng.gamma(2.0) + 0.01))
             for term in chosen
         }
-        document = WorldDocument(id=f"d{i:03}", vector=direction(), weights=weights)
+        document = WorldDocument(
+            id=f"d{i:03}", vector=direction(), weights=weights, suspect=rng.random() < 0.3
+        )
         if documents and rng.random() < 0.15:
             document = replace(documents[int(rng.integers(i))], id=document.id)
         elif documents and rng.random() < 0.15:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_the_first_document_of_the_worked_example() -> None:
     assert found["first"]["rank"] == 2
     assert found["first_region"]["sentence"] == "first for tau up to 0.8 at any alpha"
     assert [step["rank"] for step in found["tau_path"]] == [1, 2]
-    assert [one["kind"] for one in found["stuffing"]] == ["density", "absorbed", "duplicate"]
+    assert [one["kind"] for one in found["stuffing"]] == ["guard", "density", "absorbed", "duplicate"]
 
 
 @given(traces() | loose_traces(), rank_settings())
@@ -91,6 +92,30 @@ def test_the_command_explains_a_document(example: str, capsys: pytest.CaptureFix
     assert "Its largest region: first for tau up to 0.8 at any alpha." in shown
     assert main(["explain", example, "--document", "d2"]) == 0
     assert "It is first" in capsys.readouterr().out
+
+
+def test_the_command_names_the_suspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = worked_example()
+    first, *others = trace.candidates
+    guarded = replace(
+        trace,
+        candidates=(replace(first, suspect=True, use=4.0, topic=0.5), *others),
+        settings=replace(trace.settings, method="guarded"),
+    )
+    path = tmp_path / "guarded.json"
+    path.write_text(json.dumps(to_json(guarded)), encoding="utf-8")
+    assert main(["explain", str(path)]) == 0
+    assert capsys.readouterr().out.count("⚠ suspected") == 1
+    assert main(["explain", str(path), "--document", "d1"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "⚠ Suspected of stuffing: it uses the question’s words 4.0 times as much" in shown
+    assert main(["explain", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["documents"]
+    assert [(one["id"], one["suspect"], one["guarded_rank"]) for one in found] == [
+        ("d2", False, 1),
+        ("d1", True, 2),
+        ("d3", False, 3),
+    ]
 
 
 def test_the_command_writes_json(example: str, capsys: pytest.CaptureFixture[str]) -> None:

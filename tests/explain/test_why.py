@@ -77,6 +77,97 @@ def test_the_sentences_of_the_worked_example(chosen: RankSettings, sentences: di
     assert {i: told(EXAMPLE, chosen, i) for i in sentences} == sentences
 
 
+def suspects(*given: tuple[float, float] | None) -> Trace:
+    """Suspect those candidates of the worked example that have a use and a topic."""
+    candidates = tuple(
+        candidate if numbers is None else replace(candidate, suspect=True, use=numbers[0], topic=numbers[1])
+        for candidate, numbers in zip(EXAMPLE.candidates, given, strict=True)
+    )
+    return replace(EXAMPLE, candidates=candidates)
+
+
+GUARDED = RankSettings(tau=0.9, method="guarded")
+# At tau 0.9 the causal ranks are 2, 1, 3.
+WHY = (
+    "it is suspected of stuffing, for it uses the question’s words 4.1 times as much as documents here usually do, "
+    "while the rest of it has 0.5 times as much to do with the other results."
+)
+LOWER = "is lower than its rank by similarity (1), so it takes that place"
+NO_LOWER = "is no lower than its rank by similarity"
+ROSE = "it rose because 1 document above it, also suspected, fell."
+STAND = "so it keeps its similarity"
+KEEPS = "its similarity counts, and its keywords play no part."
+
+
+@pytest.mark.parametrize(
+    ("given", "index", "expected"),
+    [
+        ((None, None, None), 0, f"Stays at rank 1: it is not suspected of stuffing, so {KEEPS}"),
+        (
+            ((4.1, 0.5), None, None),
+            0,
+            f"Moved down 1: {WHY} And its causal rank (2 of 3) {LOWER}: {ASIDE} (u) {LEFT} (v) makes its causal score.",
+        ),
+        (
+            ((4.1, 0.5), None, None),
+            1,
+            "Moved up 1 only because 1 document above it, suspected of stuffing, fell. It is not suspected itself: "
+            + KEEPS,
+        ),
+        (
+            ((4.1, 0.5), (4.1, 0.5), None),
+            1,
+            f"Moved up 1: {WHY} But its causal rank (1 of 3) {NO_LOWER} (2), {STAND}; {ROSE}",
+        ),
+        (
+            (None, None, (4.1, 0.5)),
+            2,
+            f"Stays at rank 3: {WHY} But its causal rank (3 of 3) {NO_LOWER} (3), {STAND}.",
+        ),
+    ],
+)
+def test_the_guard_says_why(given: tuple[tuple[float, float] | None, ...], index: int, expected: str) -> None:
+    assert told(suspects(*given), GUARDED, index) == expected
+
+
+def test_a_suspect_without_keywords_of_its_own_goes_last_by_the_guard() -> None:
+    d1, d2, d3 = EXAMPLE.candidates
+    own = replace(d3, similarity=1.0, suspect=True, repeats=3, tokens=4)
+    trace = replace(EXAMPLE, candidates=(own, d1, d2), density_limit=0.25)
+    dense = (
+        "it is suspected of stuffing, for the question’s words make up 75 % of its content words, more than twice the "
+        "25 % that documents here rarely exceed."
+    )
+    lead = f"Moved down 2: {dense} And its causal rank (3 of 3) {LOWER}: every keyword it has (z ≈ u) is close to one"
+    assert told(trace, GUARDED, 0) == f"{lead} of the question’s, {ALL} such documents go last."
+    # It keeps its similarity: causal rank 1.
+    assert told(trace, replace(GUARDED, empty_b="fallback"), 0).startswith("Stays at rank 1: it is suspected")
+
+
+def test_suspects_that_fall_together_share_the_places() -> None:
+    d1, d2, d3 = EXAMPLE.candidates
+    low = [with_keywords(one, [score], [[1]]) for one, score in ((d1, 0.25), (d2, 0.5), (d3, 0.75))]
+    trace = replace(
+        EXAMPLE, candidates=(replace(low[0], suspect=True), replace(low[1], suspect=True), low[2])
+    )
+    # Causal ranks 3, 2, 1: the first falls to 3; the second keeps its similarity.
+    assert told(trace, GUARDED, 1) == (
+        "Moved up 1: it is suspected of stuffing. But its causal rank (2 of 3) is no lower than its rank by similarity "
+        "(2), so it keeps its similarity; it rose because 1 document above it, also suspected, fell."
+    )
+    four = (
+        *trace.candidates[:1],
+        replace(low[1], suspect=True, relevance=np.array([0.125], np.float32)),
+        low[2],
+    )
+    # Causal ranks 2, 3, 1: both fall, and the first is ahead of the second again.
+    assert told(replace(trace, candidates=four), GUARDED, 0) == (
+        "Stays at rank 1: it is suspected of stuffing. And its causal rank (2 of 3) is lower than its rank by "
+        "similarity (1), so it takes that place (rank 1, as other suspected documents fell too): it shares no keyword "
+        "with the question, so nothing was set aside; what it says (k0) makes its causal score."
+    )
+
+
 def test_keywords_stand_apart_from_the_words_around_them() -> None:
     ranking = rerank(ScoreTable.of(EXAMPLE.candidates), EXAMPLE.settings)
     parts = why_parts(EXAMPLE, ranking, EXAMPLE.settings, 0)
