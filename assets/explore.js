@@ -112,12 +112,14 @@
     function turn(patch, held) {
       const began = performance.now();
       dragging = held;
+      if (patch.method) wanted = null;
       apply(patch);
       handlerMs += performance.now() - began;
     }
 
     function apply(patch) {
-      const next = ns.model.merge(state, patch);
+      let next = ns.model.merge(state, patch);
+      if (trace) next = ns.model.fitting(trace, next, state.method);
       if (trace && indexOf(next.chosen) < 0) next.chosen = state.chosen;
       const changed = Object.keys(next).some((key) => next[key] !== state[key]);
       state = next;
@@ -196,9 +198,13 @@
       const sameQuestion = trace !== null && trace.query === next.query && trace.fingerprint === next.fingerprint;
       const wantedChoice = Boolean(wanted && wanted.chosen);
       if (wanted) state = ns.model.merge(state, wanted);
-      wanted = null;
+      // A cross-encoder's scores may follow in a second trace of the same question.
+      wanted = wanted && wanted.method === "cross-encoder" && !ns.model.crossed(next) ? { method: wanted.method } : null;
+      // Texts stay where the same candidates come again, with a cross-encoder's scores.
+      const known = (id, i) => trace.candidates[i]?.id === id;
+      if (!sameQuestion || !next.candidates.every(({ id }, i) => known(id, i))) texts = null;
       trace = next;
-      texts = null;
+      state = ns.model.fitting(trace, state);
       table = CausalVizRerank.prepare(trace);
       frame = null;
       drawnChoice = -1;
@@ -212,7 +218,7 @@
       summary.load(trace);
       controls.load(trace);
       ranking.load(trace);
-      text.load(null);
+      text.load(texts);
       status.set(null);
       reveal("results");
       draw();

@@ -22,6 +22,7 @@ const CausalVizRerank = (() => {
       size: new Int32Array(n),
       similarity: new Float64Array(n),
       suspect: new Uint8Array(n),
+      cross: new Float64Array(n).fill(NaN),
       weights: new Float64Array(n * k),
       cosines: new Float32Array(n * k).fill(-Infinity),
       exact: new Uint8Array(n * k),
@@ -33,6 +34,7 @@ const CausalVizRerank = (() => {
       table.size[i] = size;
       table.similarity[i] = candidate.similarity;
       table.suspect[i] = candidate.suspect ? 1 : 0;
+      table.cross[i] = candidate.cross_encoder ?? NaN;
       candidate.keywords.forEach((keyword, j) => {
         const at = i * k + j;
         table.weights[at] = keyword.weight;
@@ -148,7 +150,7 @@ const CausalVizRerank = (() => {
     const hybrid = similarity.values.map((value, i) => alpha * value + (1 - alpha) * stretched.values[i]);
     const causalRank = ranksOf(ordered(causal));
     const guarded = guardedScores(table, causalRank);
-    const columns = { similarity: table.similarity, causal, hybrid, guarded };
+    const columns = { similarity: table.similarity, causal, hybrid, guarded, "cross-encoder": table.cross };
     const final = columns[settings.method];
     const order = ordered(final);
     return {
@@ -164,11 +166,13 @@ const CausalVizRerank = (() => {
       },
       hybrid,
       guarded,
+      cross: table.cross,
       final,
       similarityRank: ranksOf(ordered(table.similarity)),
       causalRank,
       hybridRank: ranksOf(ordered(hybrid)),
       guardedRank: ranksOf(ordered(guarded)),
+      crossRank: ranksOf(ordered(table.cross)),
       rank: ranksOf(order),
       order,
     };

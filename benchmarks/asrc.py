@@ -102,7 +102,7 @@ def study_of(folder: Path, encoder: Encoder) -> Study:
     ]
     with progress_bar() as progress:
         pipeline = collection_pipeline(collection, folder, encoder, Settings.of(), progress)
-    taus = {centred: encoder.default_tau(centred=centred) for centred in (False, True)}
+    taus = {centred: pipeline.default_tau(centred=centred).tau for centred in (False, True)}
     raw = RankSettings(tau=taus[False])
     return Study(
         collection=collection,

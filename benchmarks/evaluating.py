@@ -37,7 +37,7 @@ class TimedEncoder:
         self.name, self.dim = encoder.name, encoder.dim
         self.seconds = 0.0
 
-    def default_tau(self, *, centred: bool) -> float:
+    def default_tau(self, *, centred: bool) -> float | None:
         """As the encoder's."""
         return self._encoder.default_tau(centred=centred)
 
@@ -82,7 +82,7 @@ def measured(pipeline: Pipeline, collection: Collection) -> list[list[str]]:
 
 def _seconds(pipeline: Pipeline, collection: Collection, settings: Settings) -> float:
     start = time.perf_counter()
-    chosen = RankSettings(tau=pipeline.encoder.default_tau(centred=False))
+    chosen = RankSettings(tau=pipeline.default_tau(centred=False).tau)
     search = SearchSettings(theta=THETA)
     kept = kept_answers(pipeline, search, chosen, settings)
     answers = answer_all(collection.queries, kept, asker(pipeline, search, chosen), lambda *_: None)

@@ -43,9 +43,14 @@ class Measured:
     traces: Mapping[str, Trace]
 
 
-def ratio_above(most: float) -> Rule:
-    """Suspect more use of the question's words than topic, by a factor."""
-    return lambda c, _: c.use is not None and c.topic is not None and c.use > most * max(c.topic, 1e-3)
+def beyond(factor: float, power: float) -> Rule:
+    """Suspect more use of the question's words than factor times a power of the topic, and than is usual."""
+
+    def suspected(candidate: Candidate, _: Trace) -> bool:
+        use, topic = candidate.use, candidate.topic
+        return use is not None and topic is not None and use > max(factor * topic**power, 1.0)
+
+    return suspected
 
 
 def density_above(most: float) -> Rule:
@@ -76,13 +81,15 @@ def topic_below(least: float) -> Rule:
 RULES: dict[str, Rule] = {
     "the guard": lambda c, _: c.suspect,
     **{
-        f"use > {r:g} topic, or density > 2 limits": either(ratio_above(r), density_above(2))
-        for r in (3, 4, 6, 8)
+        f"use > {factor:g} topic^{power:g}, or density > 2 limits": either(
+            beyond(factor, power), density_above(2)
+        )
+        for power, factors in {1: (4, 5, 6, 8), 2: (4, 6, 8), 3: (3, 5)}.items()
+        for factor in factors
     },
-    "use > 5 topic, or density > 1 limit": either(ratio_above(5), density_above(1)),
-    "use > 5 topic alone": ratio_above(guard.RATIO),
+    "use > 4 topic^3 alone": beyond(guard.RATIO, 3),
     **{f"density > {m:g} limits alone": density_above(m) for m in (0.5, 1, 2)},
-    **{f"use > {m:g} alone": use_above(m) for m in (2, 3, 4)},
+    **{f"use > {m:g} alone": use_above(m) for m in (3, 5, 10)},
     **{f"topic < {m:g} alone": topic_below(m) for m in (0.5, 1, 2)},
     "nobody (similarity)": lambda _, __: False,
     "everybody": lambda _, __: True,
@@ -111,8 +118,8 @@ def conditions(folder: Path, encoder: Encoder, progress: Progress) -> list[Measu
     """Index and ask one collection, clean and attacked in every development style."""
     settings = Settings.of()
     collection = part_of(read_collection(folder))
-    chosen = RankSettings(tau=encoder.default_tau(centred=False))
     clean = collection_pipeline(collection, folder / "development of the guard", encoder, settings, progress)
+    chosen = RankSettings(tau=clean.default_tau(centred=False).tau)
     traces = asked(clean, collection, chosen)
     found = [Measured(name="clean", collection=collection, traces=traces)]
     keywords = {id_: [keyword.term for keyword in trace.query_keywords] for id_, trace in traces.items()}

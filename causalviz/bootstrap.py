@@ -9,9 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from causalviz.backends.bge_m3 import BgeM3Encoder
+from causalviz.backends.chat_local import LocalChat
+from causalviz.backends.chat_server import ServerChat
 from causalviz.backends.e5_small import E5SmallEncoder
 from causalviz.backends.faiss_index import FaissIndex
+from causalviz.backends.flag_encoder import FlagEncoder
+from causalviz.backends.rerankers import BGE_RERANKER, CrossEncoderReranker, FlagEmbeddingReranker
 from causalviz.backends.segmentation import default_tokenizer
+from causalviz.backends.sentence_encoder import SentenceEncoder
+from causalviz.backends.server_encoder import ServerEncoder
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.themes import Theme
@@ -25,30 +31,114 @@ from causalviz.knowledge_base import (
     update,
 )
 from causalviz.pipeline import Pipeline
-from causalviz.protocols import Encoder, Progress
+from causalviz.protocols import ChatModel, Encoder, Progress, Reranker
 from causalviz.settings import ROOT, Settings
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {"e5-small": E5SmallEncoder, "bge-m3": BgeM3Encoder}
+PLACED_ENCODERS = {
+    "bge-m3": "FOLDER",
+    "st": "ID_OR_FOLDER",
+    "flag": "ID_OR_FOLDER",
+    "openai": "MODEL",
+}
+"""Encoders whose name goes on with the place their model is found."""
+RERANKERS: dict[str, Callable[[str], Reranker]] = {
+    "flag-reranker": FlagEmbeddingReranker,
+    "cross": CrossEncoderReranker,
+}
 SAMPLE = ROOT / "sample_kb"
 
 
-@lru_cache(maxsize=2)
 def make_encoder(name: str) -> Encoder:
-    """Load an encoder, once per process.
+    """Load an encoder, once per process; the environment gives instructions, and a server's address and key.
 
     Args:
-        name: "e5-small", "bge-m3", or "bge-m3:FOLDER" for weights on disk.
+        name: "e5-small", "bge-m3", or a kind with the place its weights or model are found: "bge-m3:FOLDER",
+            "st:ID_OR_FOLDER" (sentence-transformers), "flag:ID_OR_FOLDER" (FlagEmbedding), "openai:MODEL" (a server).
 
     Raises:
         ParameterError: there is no encoder of that name.
         MissingBackendError: its package or weights are absent.
+        BackendError: its server does not answer as it should.
     """
     kind, _, place = name.partition(":")
-    if kind not in ENCODERS or (place and kind != "bge-m3"):
-        raise ParameterError(
-            f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}, bge-m3:FOLDER."
-        )
+    if name not in ENCODERS and not (place and kind in PLACED_ENCODERS):
+        placed = ", ".join(f"{kind}:{place}" for kind, place in PLACED_ENCODERS.items())
+        raise ParameterError(f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}, {placed}.")
+    return _encoder(name, Settings.of())
+
+
+@lru_cache(maxsize=2)
+def _encoder(name: str, settings: Settings) -> Encoder:
+    kind, _, place = name.partition(":")
+    instructions = (settings.query_instruction, settings.passage_instruction)
+    match kind:
+        case "st":
+            return SentenceEncoder(place, *instructions)
+        case "flag":
+            return FlagEncoder(place, *instructions)
+        case "openai":
+            return ServerEncoder(
+                place,
+                url=settings.openai_url,
+                key=settings.openai_key,
+                query_instruction=settings.query_instruction,
+                passage_instruction=settings.passage_instruction,
+            )
     return BgeM3Encoder(place) if place else ENCODERS[kind]()
+
+
+@lru_cache(maxsize=1)
+def make_reranker(name: str) -> Reranker:
+    """Load a reranker; the last one is kept.
+
+    Args:
+        name: "bge-reranker-v2-m3", or a kind with the place its weights are found: "bge-reranker-v2-m3:FOLDER",
+            "flag-reranker:ID_OR_FOLDER" (FlagEmbedding), "cross:ID_OR_FOLDER" (sentence-transformers).
+
+    Raises:
+        ParameterError: there is no reranker of that name.
+        MissingBackendError: its package or weights are absent, or are those of something else.
+    """
+    kind, _, place = name.partition(":")
+    if kind == "bge-reranker-v2-m3":
+        return FlagEmbeddingReranker(place or BGE_RERANKER)
+    if kind in RERANKERS and place:
+        return RERANKERS[kind](place)
+    raise ParameterError(
+        f"there is no reranker '{name}'; choose one of: bge-reranker-v2-m3, bge-reranker-v2-m3:FOLDER, "
+        "flag-reranker:ID_OR_FOLDER, cross:ID_OR_FOLDER."
+    )
+
+
+def make_chat(settings: Settings) -> ChatModel | None:
+    """Load the chat model the settings name; the last one is kept. None where they name none.
+
+    Raises:
+        ParameterError: a server is named without a model, or a model without a server.
+        MissingBackendError: its package or weights are absent.
+        BackendError: the machine has not enough memory for it.
+    """
+    return _chat(settings.chat_model, settings.chat_url, settings.openai_key)
+
+
+@lru_cache(maxsize=1)
+def _chat(model: str, url: str, key: str) -> ChatModel | None:
+    kind, _, place = model.partition(":")
+    if kind == "local" and not url:
+        return LocalChat(place) if place else LocalChat()
+    if not model and not url:
+        return None
+    if not model:
+        raise ParameterError(
+            "CAUSALVIZ_CHAT_URL names a server, but CAUSALVIZ_CHAT_MODEL names no model; set it to one it offers."
+        )
+    if not url:
+        raise ParameterError(
+            f"CAUSALVIZ_CHAT_MODEL is '{model}', but CAUSALVIZ_CHAT_URL names no server; set it, for example to "
+            "http://127.0.0.1:11434/v1, or choose a model of this machine as local:ID_OR_FOLDER."
+        )
+    return ServerChat(url, model, key)
 
 
 def index_into(path: Path, source: Source, encoder: Encoder, progress: Progress) -> IndexResult:

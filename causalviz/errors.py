@@ -42,3 +42,7 @@ class CollectionError(CausalvizError, ValueError):
 
 class MissingBackendError(CausalvizError, ImportError):
     """An encoder or reranker was asked for whose package or weights are absent."""
+
+
+class BackendError(CausalvizError, RuntimeError):
+    """A model or server failed while it was used, or answered with something that cannot be used."""

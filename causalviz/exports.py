@@ -14,6 +14,7 @@ from causalviz.records import Trace
 COLUMNS = (
     "rank", "similarity_rank", "causal_rank", "hybrid_rank", "id", "title", "similarity", "causal", "hybrid",
     "empty_b", "A", "B", "repeats", "tokens", "duplicate_of", "guarded_rank", "suspect",
+    "cross_encoder", "cross_rank",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -26,7 +27,7 @@ def csv_table(trace: Trace, ranking: Ranking) -> str:
     """Write the ranking as CSV (RFC 4180), documents in final order.
 
     Text that a spreadsheet would calculate gets an apostrophe in front. Scores have all their digits; one that does
-    not exist (empty B) is an empty cell. Keywords of A and of B are separated by spaces.
+    not exist (empty B, no cross-encoder) is an empty cell. Keywords of A and of B are separated by spaces.
     """
     out = io.StringIO()
     writer = csv.writer(out)
@@ -53,6 +54,8 @@ def csv_table(trace: Trace, ranking: Ranking) -> str:
                 safe_cell(candidate.duplicate_of or ""),
                 ranking.guarded_rank[i],
                 "yes" if candidate.suspect else "no",
+                _score(float(ranking.cross[i])),
+                "" if trace.reranker is None else ranking.cross_rank[i],
             ]
         )
     return out.getvalue()

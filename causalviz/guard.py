@@ -8,9 +8,10 @@ is compared with the documents that use any of the question's words without bein
 - *topic*: take these words away, and see how close what is left is to what is left of the other candidates (cosine of
   TF-IDF vectors; the others count by their similarity).
 
-A candidate is suspected where its use exceeds theirs more than RATIO times as much as its topic does, or where its
-density of the question's words is beyond DENSE times what any document is expected to reach by nature. Both numbers
-were fitted on development data; docs/evaluation.md says on which, and what each signal is worth.
+A topic explains some use: up to RATIO times the cube of the topic, and always as much as is usual. A candidate is
+suspected where it uses the words more than that, or where its density of them is beyond DENSE times what any document
+is expected to reach by nature. The numbers were fitted on development data; docs/evaluation.md says on which, and what
+each signal is worth.
 """
 
 import math
@@ -23,7 +24,7 @@ from scipy.sparse import csr_matrix
 from causalviz.records import BoolArray, IndexVector
 from causalviz.score import Float64Array
 
-RATIO = 5.0
+RATIO = 4.0
 DENSE = 2.0
 FEWEST = 4
 """Fewer documents that use the question's words tell nothing about what is usual."""
@@ -35,8 +36,8 @@ QUARTILE = 0.25
 """The scale of natural densities is read at this quantile: stuffed documents lie above it."""
 _PULL = 0.2
 """What the least similar candidate counts when the topic of the others is taken; the most similar counts 1 more."""
-_LEAST = 1e-3
-"""Less topic than this is as good as none."""
+_LEAST = 1e-6
+"""Keeps lengths of nothing from dividing by zero."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -102,6 +103,13 @@ def density_limit(densities: Float64Array) -> float | None:
     return scale * math.log(len(used) / EXPECTED_BEYOND)
 
 
+def explained_use(topic: Float64Array) -> Float64Array:
+    """Return how much use of the question's words a topic explains, both in multiples of what is usual; any shape."""
+    # Products, not a power: the page computes the same.
+    explained: Float64Array = np.maximum(RATIO * (topic * topic * topic), 1.0)
+    return explained
+
+
 def suspicion(usage: Usage, words: csr_matrix, rows: IndexVector, pull: Float64Array) -> Suspicion:
     """Compare the candidates' use of the question's words with their topic and with what is usual.
 
@@ -121,8 +129,8 @@ def suspicion(usage: Usage, words: csr_matrix, rows: IndexVector, pull: Float64A
     keep = np.ones(words.shape[1])
     keep[usage.words] = 0.0
     own, usual = _topics(_rest(words[rows], keep), _rest(words[outside[spread]], keep), pull + _PULL)
-    use, topic = usage.use[rows] / usage.use[outside].mean(), own / max(usual, _LEAST**2)
-    suspect |= use > RATIO * np.maximum(topic, _LEAST)
+    use, topic = usage.use[rows] / usage.use[outside].mean(), own / max(usual, _LEAST)
+    suspect |= use > explained_use(topic)
     return Suspicion(use=use, topic=topic, suspect=suspect)
 
 
@@ -136,7 +144,7 @@ def _topics(candidates: csr_matrix, others: csr_matrix, pull: Float64Array) -> t
     total2 = float(total @ total)
     # The others' sum is the total without the candidate's own part; so are the products with it.
     rest2 = total2 - 2 * pull * own + pull**2 * lengths2
-    closeness = (own - pull * lengths2) / np.sqrt(np.maximum(rest2, _LEAST**2))
+    closeness = (own - pull * lengths2) / np.sqrt(np.maximum(rest2, _LEAST))
     return closeness, float((others @ total).mean()) / max(math.sqrt(total2), _LEAST)
 
 

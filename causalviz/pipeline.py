@@ -4,8 +4,8 @@ import math
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from causalviz.guard import Usage, density_limit, suspicion
 from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
 from causalviz.knowledge_base import KnowledgeBase, UnitTable
 from causalviz.partition import check_tau, nearest_query_keyword
-from causalviz.protocols import Encoder, MakeIndex, VectorIndex
+from causalviz.protocols import Encoder, MakeIndex, Progress, Reranker, VectorIndex
 from causalviz.rank import check_alpha, min_max
 from causalviz.records import (
     Candidate,
@@ -29,6 +29,7 @@ from causalviz.records import (
     Trace,
     Unit,
 )
+from causalviz.tau import DefaultTau, TauProposal, default_tau, propose_tau
 
 RANDOM_PAIRS = 2000
 NEARLY_THE_SAME = 0.95
@@ -132,6 +133,14 @@ class Pipeline:
             for centred in (False, True)
             for a, b in [[self._place(vectors[rows], centred=centred) for rows in (first, second)]]
         }
+
+    def propose_tau(self, *, centred: bool) -> TauProposal | None:
+        """Read tau off this knowledge base's random keyword pairs; None where it has too few keywords."""
+        return propose_tau(self.random_pairs[centred], len(self.base.term_vectors))
+
+    def default_tau(self, *, centred: bool) -> DefaultTau:
+        """Return the threshold to use where none is given: the encoder's, else this knowledge base's."""
+        return default_tau(self.encoder.default_tau(centred=centred), self.propose_tau(centred=centred))
 
     def _index(self, unit: Unit) -> VectorIndex:
         if unit not in self._indexes:
@@ -304,6 +313,33 @@ class _Run:
     settings: RankSettings
     start: float
     encoded: float
+
+
+def with_reranker(trace: Trace, reranker: Reranker, texts: Mapping[str, str], progress: Progress) -> Trace:
+    """Add a cross-encoder's scores to a trace, beside everything else in it.
+
+    Args:
+        trace: What was asked; scores of another cross-encoder are replaced.
+        reranker: Reads the question and each candidate's text together.
+        texts: By candidate id, as indexed.
+        progress: Told of the characters read.
+
+    Raises:
+        BackendError: the model failed.
+    """
+    start = time.perf_counter()
+    scores = reranker.score(trace.query, [texts[c.id] for c in trace.candidates], progress)
+    took = time.perf_counter() - start
+    seconds = {name: value for name, value in trace.seconds.items() if name != "rerank"}
+    return replace(
+        trace,
+        candidates=tuple(
+            replace(candidate, cross_encoder=_number(score))
+            for candidate, score in zip(trace.candidates, scores, strict=True)
+        ),
+        reranker=reranker.name,
+        seconds=seconds | {"rerank": took},
+    )
 
 
 def _number(value: float) -> float | None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from causalviz.errors import ParameterError
 from causalviz.partition import absorbed
-from causalviz.records import BoolArray, IndexVector, RankSettings
+from causalviz.records import BoolArray, IndexVector, Method, RankSettings
 from causalviz.score import Float64Array, ScoreTable, causal_scores
 
 _JUST_BELOW = 1e-9
@@ -18,7 +18,8 @@ _JUST_BELOW = 1e-9
 class Ranking:
     """Every column a person sees for one (trace, settings); N candidates in baseline order.
 
-    Ranks start at 1. A document with empty B has no score of its own (NaN) unless the fallback gives it one.
+    Ranks start at 1. A document with empty B has no score of its own (NaN) unless the fallback gives it one. Where no
+    cross-encoder was asked, its column is NaN throughout and its ranks mean nothing.
     """
 
     in_a: BoolArray
@@ -29,12 +30,15 @@ class Ranking:
     normalised_causal: Float64Array
     hybrid: Float64Array
     guarded: Float64Array
+    cross: Float64Array
+    """The cross-encoder's own score, neither stretched nor mixed; NaN where there is none."""
     contributions: Float64Array
     """(N, K); each row sums to that candidate's s_c."""
     similarity_rank: IndexVector
     causal_rank: IndexVector
     hybrid_rank: IndexVector
     guarded_rank: IndexVector
+    cross_rank: IndexVector
     final: Float64Array
     """The score of the chosen method."""
     rank: IndexVector
@@ -46,7 +50,8 @@ class Ranking:
 def rerank(table: ScoreTable, settings: RankSettings) -> Ranking:
     """Rank the candidates under one setting of tau, alpha, method and mode.
 
-    Candidates must come in baseline order (similarity descending, then id): that order settles every tie.
+    Candidates must come in baseline order (similarity descending, then id): that order settles every tie. Whether a
+    cross-encoder scored them at all is not known here; see check_method.
 
     Raises:
         ParameterError: tau is outside [-1, 1] or alpha outside [0, 1].
@@ -65,7 +70,13 @@ def rerank(table: ScoreTable, settings: RankSettings) -> Ranking:
     n_causal[scored] = min_max(causal[scored])
     hybrid = settings.alpha * n_sim + (1.0 - settings.alpha) * n_causal
     guarded = guarded_scores(table.similarity, table.suspect, ranks_of(ordered(causal)))
-    columns = {"similarity": table.similarity, "causal": causal, "hybrid": hybrid, "guarded": guarded}
+    columns = {
+        "similarity": table.similarity,
+        "causal": causal,
+        "hybrid": hybrid,
+        "guarded": guarded,
+        "cross-encoder": table.cross,
+    }
     ranks = {name: ranks_of(ordered(column)) for name, column in columns.items()}
     final = columns[settings.method]
     return Ranking(
@@ -76,11 +87,13 @@ def rerank(table: ScoreTable, settings: RankSettings) -> Ranking:
         normalised_causal=n_causal,
         hybrid=hybrid,
         guarded=guarded,
+        cross=table.cross,
         contributions=contributions,
         similarity_rank=ranks["similarity"],
         causal_rank=ranks["causal"],
         hybrid_rank=ranks["hybrid"],
         guarded_rank=ranks["guarded"],
+        cross_rank=ranks["cross-encoder"],
         final=final,
         rank=ranks[settings.method],
         order=ordered(final),
@@ -116,7 +129,7 @@ def min_max(column: Float64Array) -> Float64Array:
 
 
 def ordered(column: Float64Array) -> IndexVector:
-    """Indices by descending score; NaN (empty B) last; equal scores keep their baseline order."""
+    """Indices by descending score; NaN (no score) last; equal scores keep their baseline order."""
     return np.argsort(np.where(np.isnan(column), np.inf, -column), kind="stable")
 
 
@@ -137,4 +150,21 @@ def check_alpha(alpha: float) -> None:
         raise ParameterError(
             f"alpha is {alpha:g}, but the hybrid weight is a share between 0 (only the causal score) and 1 "
             "(only similarity); choose a value in that range."
+        )
+
+
+def check_method(method: Method, reranker: str | None) -> None:
+    """Refuse to rank by the scores of a cross-encoder that was not asked.
+
+    Args:
+        method: What is to rank.
+        reranker: Name of the cross-encoder; None where there is none.
+
+    Raises:
+        ParameterError: as said.
+    """
+    if method == "cross-encoder" and reranker is None:
+        raise ParameterError(
+            "the method is cross-encoder, but no cross-encoder scored the candidates; name one with --reranker or "
+            "CAUSALVIZ_RERANKER and ask again, or choose another method."
         )

@@ -13,7 +13,7 @@ IndexVector = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 Unit = Literal["document", "chunk"]
-Method = Literal["similarity", "causal", "hybrid", "guarded"]
+Method = Literal["similarity", "causal", "hybrid", "guarded", "cross-encoder"]
 Mode = Literal["semantic", "exact"]
 EmptyB = Literal["last", "fallback"]
 
@@ -109,6 +109,8 @@ class Candidate:
     """Its use of the question's words, in multiples of what is usual here; None where nothing tells what is usual."""
     topic: float | None = None
     """How close its other words are to those of the other candidates, likewise."""
+    cross_encoder: float | None = None
+    """A trained reranker's raw score, on no fixed scale; None where it gave none, or none was asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,6 +154,8 @@ class Trace:
     """Ascending: the share of content words that are query keywords, of the units searched (or of an even sample)."""
     density_limit: float | None = None
     """The density documents rarely exceed by nature (guard.py); None where too few use the words."""
+    reranker: str | None = None
+    """Name of the cross-encoder that scored the candidates; None: not computed."""
     warnings: tuple[str, ...] = ()
 
 

@@ -33,6 +33,8 @@ class ScoreTable:
     """(N,)"""
     suspect: BoolArray
     """(N,)"""
+    cross: Float64Array
+    """(N,) the cross-encoder's score; NaN where there is none."""
     weights: Float64Array
     """(N, K); 0 marks padding."""
     cosines: FloatMatrix
@@ -71,6 +73,9 @@ class ScoreTable:
         return cls(
             similarity=np.array([c.similarity for c in candidates], dtype=np.float64),
             suspect=np.array([c.suspect for c in candidates], dtype=bool),
+            cross=np.array(
+                [np.nan if c.cross_encoder is None else c.cross_encoder for c in candidates], dtype=np.float64
+            ),
             weights=weights,
             cosines=cosines,
             exact=exact,

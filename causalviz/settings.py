@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -29,6 +29,20 @@ class Settings:
     """CAUSALVIZ_HOST: address the web app binds to; default 127.0.0.1, only this machine."""
     port: int
     """CAUSALVIZ_PORT: default 7860."""
+    reranker: str = ""
+    """CAUSALVIZ_RERANKER: name of the cross-encoder that scores candidates too; default none."""
+    query_instruction: str = ""
+    """CAUSALVIZ_QUERY_INSTRUCTION: put before questions and keywords, for an encoder that declares no prompt itself."""
+    passage_instruction: str = ""
+    """CAUSALVIZ_PASSAGE_INSTRUCTION: the same for passages."""
+    openai_url: str = ""
+    """CAUSALVIZ_OPENAI_URL: base address of an OpenAI-compatible server of embeddings, with its /v1; no default."""
+    openai_key: str = field(default="", repr=False)
+    """OPENAI_API_KEY: what such servers ask for. A secret: never shown, logged or stored."""
+    chat_url: str = ""
+    """CAUSALVIZ_CHAT_URL: base address of an OpenAI-compatible server of chat models, with its /v1; no default."""
+    chat_model: str = ""
+    """CAUSALVIZ_CHAT_MODEL: name of a model there, or "local", or "local:ID_OR_FOLDER"; default none."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -48,6 +62,13 @@ class Settings:
             encoder=environment.get("CAUSALVIZ_ENCODER", "e5-small"),
             host=environment.get("CAUSALVIZ_HOST", "127.0.0.1"),
             port=int(port),
+            reranker=environment.get("CAUSALVIZ_RERANKER", ""),
+            query_instruction=environment.get("CAUSALVIZ_QUERY_INSTRUCTION", ""),
+            passage_instruction=environment.get("CAUSALVIZ_PASSAGE_INSTRUCTION", ""),
+            openai_url=environment.get("CAUSALVIZ_OPENAI_URL", ""),
+            chat_url=environment.get("CAUSALVIZ_CHAT_URL", ""),
+            chat_model=environment.get("CAUSALVIZ_CHAT_MODEL", ""),
+            openai_key=environment.get("OPENAI_API_KEY", ""),
         )
 
     @property

@@ -39,6 +39,7 @@ def to_json(trace: Trace) -> JsonObject:
         "seconds": trace.seconds,
         "densities": trace.densities.tolist(),
         "density_limit": trace.density_limit,
+        "reranker": trace.reranker,
         "warnings": list(trace.warnings),
     }
 
@@ -76,6 +77,7 @@ def _candidate_to_json(candidate: Candidate, trace: Trace) -> JsonObject:
         "suspect": candidate.suspect,
         "use": candidate.use,
         "topic": candidate.topic,
+        "cross_encoder": candidate.cross_encoder,
     }
 
 
@@ -143,6 +145,7 @@ def _trace(data: dict[str, Any]) -> Trace:
         seconds=dict(data["seconds"]),
         densities=np.array(data["densities"], np.float32),
         density_limit=data["density_limit"],
+        reranker=data["reranker"],
         warnings=tuple(data["warnings"]),
     )
 
@@ -176,4 +179,5 @@ def _candidate(entry: dict[str, Any], positions: dict[str, int]) -> Candidate:
         suspect=entry["suspect"],
         use=entry["use"],
         topic=entry["topic"],
+        cross_encoder=entry["cross_encoder"],
     )

@@ -61,6 +61,8 @@ class CandidateEntry(_Strict):
     suspect: bool = False
     use: Real | None = None
     topic: Real | None = None
+    # Nor did the first ones know a cross-encoder.
+    cross_encoder: Real | None = None
 
     @model_validator(mode="after")
     def _gram_fits(self) -> Self:
@@ -101,6 +103,7 @@ class TraceFile(_Strict):
     seconds: dict[str, Real]
     densities: list[Real]
     density_limit: Real | None
+    reranker: str | None = None
     warnings: list[str]
 
     @model_validator(mode="after")
@@ -111,6 +114,9 @@ class TraceFile(_Strict):
             raise ValueError("a keyword matches a word that is no keyword of the question")
         if not _descending([candidate.similarity for candidate in self.candidates]):
             raise ValueError("the candidates are not in order of similarity")
+        scored = any(candidate.cross_encoder is not None for candidate in self.candidates)
+        if self.reranker is None and (scored or self.settings.method == "cross-encoder"):
+            raise ValueError("it speaks of a cross-encoder's scores, but names no cross-encoder")
         return self
 
 

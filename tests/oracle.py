@@ -20,12 +20,13 @@ ZERO = 1e-6
 
 @dataclass(frozen=True)
 class WorldDocument:
-    """A document: its vector, its keywords' weights, and whether it is suspected of stuffing."""
+    """A document: its vector, its keywords' weights, suspicion of stuffing, and a cross-encoder's score."""
 
     id: str
     vector: Vector
     weights: Mapping[str, float]
     suspect: bool = False
+    cross: float | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Outcome:
     causal: Mapping[str, float | None]
     hybrid: Mapping[str, float | None]
     guarded: Mapping[str, float]
+    cross: Mapping[str, float | None]
     empty: frozenset[str]
     order: tuple[str, ...]
 
@@ -144,6 +146,7 @@ def rank(  # noqa: PLR0913 - the settings, one by one
         "causal": causal,
         "hybrid": hybrid,
         "guarded": {key: value for key, (value, _) in guard.items()},
+        "cross-encoder": {d.id: d.cross for d in world.documents},
     }
     column = columns[method]
 
@@ -157,6 +160,7 @@ def rank(  # noqa: PLR0913 - the settings, one by one
         causal=causal,
         hybrid=hybrid,
         guarded={key: value for key, (value, _) in guard.items()},
+        cross=columns["cross-encoder"],
         empty=empty,
         order=tuple(sorted(similarity, key=best_first)),
     )

@@ -17,6 +17,7 @@ from causalviz.partition import nearest_query_keyword
 from causalviz.records import Candidate, EmptyB, Keyword, Method, Mode, RankSettings, Trace
 
 METHODS: tuple[Method, ...] = get_args(Method)
+RERANKER = "a cross-encoder"
 MODES: tuple[Mode, ...] = get_args(Mode)
 EMPTY_B: tuple[EmptyB, ...] = get_args(EmptyB)
 
@@ -64,13 +65,19 @@ def worlds(draw: st.DrawFn, *, min_documents: int = 0, max_documents: int = 8) -
         else st.just({})
     )
     count = draw(st.integers(min_documents, max_documents))
+    # Few values, so that they tie; now and then no cross-encoder at all.
+    crosses = draw(st.sampled_from((st.none(), st.none() | st.integers(-3, 3).map(float))))
     return World(
         query=draw(directions),
         query_terms=tuple(query_terms),
         terms=terms,
         documents=tuple(
             WorldDocument(
-                id=f"d{i}", vector=draw(directions), weights=draw(weights), suspect=draw(st.booleans())
+                id=f"d{i}",
+                vector=draw(directions),
+                weights=draw(weights),
+                suspect=draw(st.booleans()),
+                cross=draw(crosses),
             )
             for i in range(count)
         ),
@@ -87,6 +94,8 @@ def trace_of(world: World, settings: RankSettings | None = None) -> Trace:
     candidates = sorted(
         (candidate_of(world, document) for document in world.documents), key=lambda c: (-c.similarity, c.id)
     )
+    settings = settings or RankSettings(tau=0.6)
+    crossed = settings.method == "cross-encoder" or any(c.cross_encoder is not None for c in candidates)
     return Trace(
         query="how?",
         query_keywords=tuple(Keyword(term=term, weight=1.0) for term in world.query_terms),
@@ -96,12 +105,13 @@ def trace_of(world: World, settings: RankSettings | None = None) -> Trace:
         unit="document",
         top_k=20,
         theta=-1.0,
-        settings=settings or RankSettings(tau=0.6),
+        settings=settings,
         knowledge_base="test",
         fingerprint="0",
         documents=len(candidates),
         random_pairs=np.linspace(-1, 1, 9, dtype=np.float32),
         seconds={"encode": 0.25},
+        reranker=RERANKER if crossed else None,
     )
 
 
@@ -130,6 +140,7 @@ def candidate_of(world: World, document: WorldDocument) -> Candidate:
         repeats=0,
         tokens=len(terms),
         suspect=document.suspect,
+        cross_encoder=document.cross,
     )
 
 
@@ -145,11 +156,13 @@ def loose_traces(draw: st.DrawFn) -> Trace:
     """Draw any finite numbers, any text; nothing need fit together but the lengths."""
     reals = st.floats(width=32, allow_nan=False, allow_infinity=False)
     query_keywords = draw(st.lists(st.text(max_size=5), unique=True, max_size=3))
+    blank = trace_of(World(query=(1.0,), query_terms=(), terms={}, documents=()), draw(rank_settings()))
+    crossed = blank.reranker is not None or draw(st.booleans())
     candidates = [
-        draw(_loose_candidates(f"d{i}", len(query_keywords))) for i in range(draw(st.integers(0, 4)))
+        draw(_loose_candidates(f"d{i}", len(query_keywords), crossed=crossed))
+        for i in range(draw(st.integers(0, 4)))
     ]
     candidates.sort(key=lambda c: (-c.similarity, c.id))
-    blank = trace_of(World(query=(1.0,), query_terms=(), terms={}, documents=()), draw(rank_settings()))
     return replace(
         blank,
         query=draw(st.text(max_size=10)),
@@ -161,12 +174,13 @@ def loose_traces(draw: st.DrawFn) -> Trace:
         unit=draw(st.sampled_from(("document", "chunk"))),
         random_pairs=np.sort(draw(arrays(np.float32, st.integers(0, 5), elements=reals))),
         density_limit=draw(st.none() | st.floats(0.0625, 1, width=32)),
+        reranker=draw(st.text(max_size=5)) if crossed else None,
         warnings=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
     )
 
 
 @st.composite
-def _loose_candidates(draw: st.DrawFn, name: str, query_keywords: int) -> Candidate:
+def _loose_candidates(draw: st.DrawFn, name: str, query_keywords: int, *, crossed: bool) -> Candidate:
     reals = st.floats(width=32, allow_nan=False, allow_infinity=False)
     terms = draw(st.lists(st.text(max_size=5), unique=True, max_size=4))
     n = len(terms)
@@ -192,4 +206,5 @@ def _loose_candidates(draw: st.DrawFn, name: str, query_keywords: int) -> Candid
         suspect=draw(st.booleans()),
         use=use,
         topic=topic,
+        cross_encoder=draw(st.none() | reals) if crossed else None,
     )

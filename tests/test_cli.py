@@ -71,7 +71,8 @@ def test_index_reports_every_file(folder: Path, tmp_path: Path, capsys: pytest.C
 def test_rank_gives_both_orders_of_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "rank", "How does ColBERT late interaction work?", "--kb", str(folder))
     assert set(found) == {
-        "query", "encoder", "tau", "centred", "alpha", "method", "gate", "query_keywords", "documents", "warnings"
+        "query", "encoder", "reranker", "tau", "centred", "alpha", "method", "gate", "query_keywords", "documents",
+        "warnings",
     }  # fmt: skip
     assert (found["encoder"], found["method"], found["alpha"]) == ("e5-small", "hybrid", 0.5)
     assert {k["term"] for k in found["query_keywords"]} == {"colbert", "late", "interaction", "work"}

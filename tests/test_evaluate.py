@@ -22,6 +22,7 @@ from causalviz.backends.bm25 import Bm25Index, counted_words
 from causalviz.errors import CollectionError, MissingBackendError, ParameterError
 from causalviz.evaluation.collections import read_collection
 from causalviz.evaluation.evaluate import (
+    CROSS_ENCODER,
     METHODS,
     Answer,
     draw_queries,
@@ -201,7 +202,8 @@ def test_a_randomisation_needs_two_paired_queries_and_a_seed(
 @given(traces(), rank_settings(), st.integers(1, 9))
 def test_all_methods_at_once_rank_as_one_by_one(trace: Trace, settings: RankSettings, top_k: int) -> None:
     found = reranked_by_all(trace, settings, top_k)
-    assert found == {name: reranked(trace, name, settings, top_k) for name in RERANKING}
+    names = RERANKING if trace.reranker is None else (*RERANKING, CROSS_ENCODER)
+    assert found == {name: reranked(trace, name, settings, top_k) for name in names}
 
 
 def test_strata_are_compared_each_on_its_own() -> None:
@@ -363,8 +365,10 @@ def test_answers_have_a_file_for_each_setting_that_changes_them(tmp_path: Path) 
         answers_path(tmp_path, "f", replace(settings, alpha=0.4), centred=False, top_k=20),
         answers_path(tmp_path, "f", settings, centred=True, top_k=20),
         answers_path(tmp_path, "f", settings, centred=False, top_k=10),
+        answers_path(tmp_path, "f", settings, centred=False, top_k=20, reranker="a"),
+        answers_path(tmp_path, "f", settings, centred=False, top_k=20, reranker="b"),
     }
-    assert len(places) == 6
+    assert len(places) == 8
     # the method is part of every column's rule, not of what all share
     same = answers_path(tmp_path, "f", replace(settings, method="similarity"), centred=False, top_k=20)
     assert same in places

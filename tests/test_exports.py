@@ -49,6 +49,20 @@ def test_a_table_holds_both_rankings_and_the_keywords() -> None:
     assert (rows[2]["A"], rows[2]["B"], rows[2]["causal"], rows[2]["empty_b"]) == ("z", "", "", "yes")
 
 
+def test_a_table_holds_the_cross_encoders_scores_where_it_was_asked() -> None:
+    assert {(r["cross_encoder"], r["cross_rank"]) for r in table(EXAMPLE)} == {("", "")}
+    scored = tuple(
+        replace(candidate, cross_encoder=score)
+        for candidate, score in zip(EXAMPLE.candidates, (-1.5, 0.1, None), strict=True)
+    )
+    rows = table(replace(EXAMPLE, candidates=scored, reranker="a cross-encoder"))
+    assert {r["id"]: (r["cross_encoder"], r["cross_rank"]) for r in rows} == {
+        "d1": ("-1.5", "2"),
+        "d2": ("0.1", "1"),
+        "d3": ("", "3"),
+    }
+
+
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "  =1", "＝1", "=cmd|' /C calc'!A0"]
 )

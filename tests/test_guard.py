@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 
 from causalviz.guard import (
     DENSE,
-    RATIO,
     Usage,
     density_limit,
+    explained_use,
     keyword_use,
     suspicion,
 )
@@ -97,7 +97,7 @@ def test_a_density_beyond_all_nature_is_suspected_whatever_the_topic() -> None:
     limit = density_limit(usage(dense).densities)
     assert limit is not None
     assert DENSE * limit < 20 / 100
-    assert found.use[0] < RATIO * found.topic[0]
+    assert found.use[0] < explained_use(found.topic)[0]
     assert found.suspect[0]
 
 
@@ -113,6 +113,10 @@ def test_use_weighs_each_keyword_by_its_share_and_dampens_repetition() -> None:
     use = keyword_use([np.array([0, 1, 3]), np.array([1, 1, 0])], [0.75, 0.25], 3)
     assert use == pytest.approx([0.25 * math.log(2), math.log(2), 0.75 * math.log(4)])
     assert keyword_use([], [], 2).tolist() == [0, 0]
+
+
+def test_a_topic_explains_four_times_its_cube_and_always_the_usual_use() -> None:
+    assert explained_use(np.array([0, 0.5, 1, 1.5])).tolist() == [1, 1, 4, 13.5]
 
 
 counted = st.lists(st.lists(st.integers(0, 6), min_size=5, max_size=5), min_size=8, max_size=14).map(

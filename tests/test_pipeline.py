@@ -1,5 +1,8 @@
 """From question to trace, with an encoder small enough to check by hand."""
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +13,12 @@ from oracle import cosine
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.knowledge_base import RecordEntry, open_knowledge_base, update
-from causalviz.pipeline import Pipeline, SearchSettings, normalise_query
+from causalviz.pipeline import Pipeline, SearchSettings, normalise_query, with_reranker
+from causalviz.protocols import Progress
 from causalviz.rank import rerank
-from causalviz.records import Document, RankSettings, Trace
+from causalviz.records import Document, FloatVector, RankSettings, Trace
 from causalviz.score import ScoreTable
+from causalviz.trace import loads, to_json
 
 TEXTS = {
     "copy.txt": "late interaction late interaction late interaction interaction late",
@@ -44,6 +49,40 @@ def test_a_stuffed_copy_leads_by_similarity_and_falls_when_re_ranked(tmp_path: P
     # the copy holds nothing but the question's words
     assert ranks(trace)["copy.txt"] == 3
     assert trace.candidates[0].repeats == trace.candidates[0].tokens == 8
+
+
+class LengthReranker:
+    """Prefers short texts; has nothing to say of one that begins with bread."""
+
+    name = "length"
+
+    def score(self, query: str, texts: Sequence[str], progress: Progress | None = None) -> FloatVector:
+        """Score by the texts alone, and tell of it."""
+        self.query = query
+        if progress:
+            progress(0, sum(map(len, texts)), "scoring")
+        return np.array([np.nan if t.startswith("bread") else -len(t) for t in texts], np.float32)
+
+
+def test_a_cross_encoder_adds_its_scores_and_changes_nothing_else(tmp_path: Path) -> None:
+    pipeline, _ = make_pipeline(tmp_path, TEXTS)
+    trace = pipeline.ask("Late  interaction", SearchSettings(theta=-1.0), SETTINGS)
+    assert (trace.reranker, {c.cross_encoder for c in trace.candidates}) == (None, {None})
+    reranker, told = LengthReranker(), list[str]()
+    scored = with_reranker(trace, reranker, TEXTS, lambda *what: told.append(what[2]))
+    assert reranker.query == trace.query
+    assert told == ["scoring"]
+    assert scored.reranker == "length"
+    assert {c.id: c.cross_encoder for c in scored.candidates} == {
+        "copy.txt": -float(len(TEXTS["copy.txt"])),
+        "maxsim.txt": -float(len(TEXTS["maxsim.txt"])),
+        "recipe.txt": None,
+    }
+    assert scored.seconds.keys() == trace.seconds.keys() | {"rerank"}
+    assert ranks(scored) == ranks(trace)
+    by_it = ranks(scored, replace(SETTINGS, method="cross-encoder"))
+    assert by_it == {"maxsim.txt": 1, "copy.txt": 2, "recipe.txt": 3}
+    assert loads(json.dumps(to_json(scored))).reranker == "length"
 
 
 def test_densities_are_those_of_every_document_searched(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from strategies import (
 
 from causalviz.errors import CausalvizError, ParameterError
 from causalviz.partition import absorbed
-from causalviz.rank import min_max, ordered, ranks_of, rerank
+from causalviz.rank import check_method, min_max, ordered, ranks_of, rerank
 from causalviz.records import Candidate, EmptyB, Method, Mode, RankSettings, Trace
 from causalviz.score import ScoreTable, causal_scores
 
@@ -103,6 +103,46 @@ def test_the_method_chooses_the_column(method: Method, final: list[float], ranks
     ranking = rerank(THREE, settings(method=method))
     assert ranking.final.tolist() == final
     assert ranking.rank.tolist() == ranks
+
+
+CROSSED = ScoreTable.of(
+    tuple(
+        replace(one_keyword(f"d{i}", 0.9 - i / 8, 0.5), cross_encoder=cross)
+        for i, cross in enumerate((-7.5, None, 2.25, -7.5, None))
+    )
+)
+
+
+def test_a_cross_encoders_scores_rank_as_they_are_and_those_without_one_go_last() -> None:
+    # 2.25 first; -7.5 twice and none twice keep their baseline order.
+    ranking = rerank(CROSSED, settings(method="cross-encoder"))
+    assert ranking.final.tolist() == pytest.approx([-7.5, NAN, 2.25, -7.5, NAN], nan_ok=True)
+    assert ranking.order.tolist() == [2, 0, 3, 1, 4]
+    assert ranking.rank.tolist() == ranking.cross_rank.tolist() == [2, 4, 1, 3, 5]
+    # It is a column of its own, and changes no other.
+    other = rerank(CROSSED, settings(method="hybrid"))
+    assert other.cross_rank.tolist() == [2, 4, 1, 3, 5]
+    assert other.order.tolist() == [0, 1, 2, 3, 4]
+
+
+@given(traces(), rank_settings(), taus(), alphas(), st.sampled_from(EMPTY_B))
+def test_the_cross_encoders_order_takes_no_account_of_any_setting(
+    trace: Trace, chosen: RankSettings, tau: float, alpha: float, empty_b: EmptyB
+) -> None:
+    table = ScoreTable.of(trace.candidates)
+    here = rerank(table, replace(chosen, method="cross-encoder"))
+    there = rerank(table, RankSettings(tau=tau, alpha=alpha, method="cross-encoder", empty_b=empty_b))
+    assert here.final.tobytes() == there.final.tobytes() == table.cross.tobytes()
+    assert here.rank.tolist() == there.rank.tolist() == there.cross_rank.tolist()
+
+
+def test_to_rank_by_a_cross_encoder_that_was_not_asked_is_refused() -> None:
+    with pytest.raises(
+        ParameterError, match="no cross-encoder scored the candidates; name one with --reranker"
+    ):
+        check_method("cross-encoder", None)
+    check_method("cross-encoder", "a model")
+    check_method("hybrid", None)
 
 
 FIVE = ((0.75, 0.25), (0.625, 0.5), (0.5, 1.0), (0.375, 0.75), (0.25, 0.125))
@@ -292,7 +332,13 @@ def test_ranks_are_permutations_and_agree_with_the_order(trace: Trace, chosen: R
     ranking = rerank(ScoreTable.of(trace.candidates), chosen)
     n = len(trace.candidates)
     assert ranking.similarity_rank.tolist() == list(range(1, n + 1))
-    for ranks in (ranking.causal_rank, ranking.hybrid_rank, ranking.guarded_rank, ranking.rank):
+    for ranks in (
+        ranking.causal_rank,
+        ranking.hybrid_rank,
+        ranking.guarded_rank,
+        ranking.cross_rank,
+        ranking.rank,
+    ):
         assert sorted(ranks.tolist()) == list(range(1, n + 1))
     assert ranking.rank[ranking.order].tolist() == list(range(1, n + 1))
     column = {
@@ -300,6 +346,7 @@ def test_ranks_are_permutations_and_agree_with_the_order(trace: Trace, chosen: R
         "causal": ranking.causal_rank,
         "hybrid": ranking.hybrid_rank,
         "guarded": ranking.guarded_rank,
+        "cross-encoder": ranking.cross_rank,
     }
     assert ranking.rank.tolist() == column[chosen.method].tolist()
 
@@ -461,6 +508,7 @@ def test_the_order_is_that_of_real_vectors(  # noqa: PLR0913, PLR0917 - the sett
         "causal": expected.causal,
         "hybrid": expected.hybrid,
         "guarded": expected.guarded,
+        "cross-encoder": expected.cross,
     }[method]
     gap = 1e-5
     if method == "guarded":

@@ -222,6 +222,7 @@ def test_the_order_of_keywords_and_a_common_factor_change_no_score(
     shuffled = ScoreTable(
         similarity=table.similarity,
         suspect=table.suspect,
+        cross=table.cross,
         weights=table.weights[:, order] * factor,
         cosines=table.cosines[:, order],
         exact=table.exact[:, order],

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import World, WorldDocument
-from strategies import EMPTY_B, METHODS, MODES, loose_traces, rank_settings, trace_of, traces
+from strategies import EMPTY_B, METHODS, MODES, RERANKER, loose_traces, rank_settings, trace_of, traces
 
 from causalviz.errors import CausalvizError, TraceError
 from causalviz.rank import Ranking, rerank
@@ -26,9 +26,11 @@ WORLD = World(
     query_terms=("数据", "risk"),
     terms={"数据": (1.0, 0.0), "risk": (0.0, 1.0), "step": (0.6, 0.8), "流程": (0.8, -0.6)},
     documents=(
-        WorldDocument(id="guide.txt", vector=(0.6, 0.8), weights={"step": 0.75, "数据": 0.25}),
+        WorldDocument(id="guide.txt", vector=(0.6, 0.8), weights={"step": 0.75, "数据": 0.25}, cross=-1.5),
         WorldDocument(id="empty.txt", vector=(0.0, 1.0), weights={}),
-        WorldDocument(id="stuffed.txt", vector=(1.0, 0.0), weights={"数据": 0.5, "risk": 0.5}, suspect=True),
+        WorldDocument(
+            id="stuffed.txt", vector=(1.0, 0.0), weights={"数据": 0.5, "risk": 0.5}, suspect=True, cross=-4.0
+        ),
         WorldDocument(id="目标.txt", vector=(-0.6, 0.8), weights={"流程": 0.5, "step": 0.25}),
     ),
 )
@@ -75,6 +77,7 @@ def assert_same(first: Trace, second: Trace) -> None:
             "suspect",
             "use",
             "topic",
+            "cross_encoder",
         )
         assert [getattr(a, name) for name in plain] == [getattr(b, name) for name in plain]
 
@@ -119,7 +122,10 @@ def test_the_json_of_a_small_trace_is_worked_out_by_hand() -> None:
         "suspect": False,
         "use": None,
         "topic": None,
+        "cross_encoder": -1.5,
     }
+    assert data["reranker"] == RERANKER
+    assert target["cross_encoder"] is None
     assert stuffed["suspect"] is True
     assert (empty["keywords"], empty["gram"]) == ([], [])
 
@@ -159,6 +165,28 @@ def test_a_trace_from_before_the_guard_reads_and_suspects_no_one() -> None:
     assert [(c.suspect, c.use, c.topic) for c in trace.candidates] == [(False, None, None)] * 4
     guarded = rerank(ScoreTable.of(trace.candidates), replace(trace.settings, method="guarded"))
     assert guarded.rank.tolist() == guarded.similarity_rank.tolist()
+
+
+def test_a_trace_from_before_cross_encoders_reads_and_has_none() -> None:
+    data = to_json(SMALL)
+    del data["reranker"]
+    for entry in data["candidates"]:
+        del entry["cross_encoder"]
+    trace = from_json(data)
+    assert trace.reranker is None
+    assert {c.cross_encoder for c in trace.candidates} == {None}
+
+
+@pytest.mark.parametrize("method", ["hybrid", "cross-encoder"])
+def test_scores_or_a_ranking_of_no_named_cross_encoder_are_refused(method: str) -> None:
+    data = to_json(SMALL)
+    data["reranker"] = None
+    data["settings"]["method"] = method
+    if method == "cross-encoder":
+        for entry in data["candidates"]:
+            entry["cross_encoder"] = None
+    with pytest.raises(TraceError, match="names no cross-encoder"):
+        from_json(data)
 
 
 @given(traces() | loose_traces())

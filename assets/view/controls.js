@@ -231,6 +231,7 @@
     const method = select("method", "Rank by", GUARD_HINT, [
       ["hybrid", "hybrid of both"], ["causal", "causal score"], ["guarded", "guarded similarity"], ["similarity", "similarity"],
     ], (value) => change({ method: value }, false));
+    const crossEncoder = h("option", { value: "cross-encoder" }, "cross-encoder");
     const mode = select("mode", "Set aside", "Which document keywords count as shared with the question", [
       ["semantic", "similar words"], ["exact", "exact words only"],
     ], (value) => change({ mode: value }, false));
@@ -243,7 +244,12 @@
         "div.cv-controls", { role: "group", "aria-label": "Settings of the re-ranking" },
         tau.element, alpha.element, h("div.cv-selects", null, method.element, mode.element, emptyB.element),
       ),
-      load: tau.load,
+      load(trace) {
+        tau.load(trace);
+        // Offered only where there is something to rank by.
+        if (ns.model.crossed(trace)) method.field.append(crossEncoder);
+        else crossEncoder.remove();
+      },
       choose: tau.choose,
       update(state) {
         tau.update(state);

@@ -17,6 +17,7 @@
     const title = h("h3.cv-doc-title", { dir: "auto", lang: "" });
     const id = h("span.cv-doc-id", { dir: "auto" });
     const path = h("p.cv-doc-path");
+    const cross = h("p.cv-head-note");
     const remarks = h("ul.cv-remarks");
     const why = h("p.cv-why");
     let told = "";
@@ -49,11 +50,17 @@
       return list;
     }
 
+    function crossEncoder({ trace, ranking }, i) {
+      if (!ns.model.crossed(trace)) return "cross-encoder: not computed";
+      return `cross-encoder: rank ${ranking.crossRank[i]}, score ${fixed(ranking.cross[i], 4, "none")} (${shorten(trace.reranker, 60)})`;
+    }
+
     function update(frame, i) {
       const { ranking } = frame;
       const move = ranking.similarityRank[i] - ranking.rank[i];
       const arrow = move ? ` (${move > 0 ? "▲" : "▼"}${Math.abs(move)})` : "";
       setText(path, `rank ${ranking.similarityRank[i]} by similarity → rank ${ranking.rank[i]} re-ranked${arrow}`);
+      setText(cross, crossEncoder(frame, i));
       const list = remarksOf(frame, i);
       const parts = ns.why.parts(frame, i);
       const text = `${JSON.stringify(list)}${JSON.stringify(parts)}`;
@@ -66,7 +73,7 @@
       );
     }
 
-    return { element: h("div.cv-doc-head", null, h("span.cv-section", null, "chosen document"), title, id, path, remarks, why), choose, update };
+    return { element: h("div.cv-doc-head", null, h("span.cv-section", null, "chosen document"), title, id, path, cross, remarks, why), choose, update };
   }
 
   /** One keyword's row; it moves between A and B as a whole. */
@@ -243,7 +250,7 @@
       }
       const [from, causalRank] = [r.similarityRank[i], r.causalRank[i]];
       const demoted = frame.table.suspect[i] === 1 && causalRank > from;
-      const last = state.method === "guarded" ? demoted : state.method !== "similarity";
+      const last = state.method === "guarded" ? demoted : state.method === "causal" || hybrid;
       if (r.emptyB[i]) {
         notesNow.push(state.emptyB === "fallback"
           ? "It has no keyword of its own, so its similarity stands in for the causal score."
@@ -257,7 +264,7 @@
       }
       setText(range, `lowest … highest of ${frame.table.n}`);
       setText(totalLabel, {
-        hybrid: "final = sum of both parts", causal: "final = causal score", similarity: "final = similarity",
+        hybrid: "final = sum of both parts", causal: "final = causal score", similarity: "final = similarity", "cross-encoder": "final = the cross-encoder’s score",
         guarded: demoted ? `final = just below the similarity of number ${causalRank}` : "final = similarity",
       }[state.method]);
       setText(total, fixed(r.final[i], 4, "none, last"));

@@ -43,9 +43,10 @@
         numberCell(table.similarity[i]), numberCell(ranking.causal[i]), numberCell(ranking.hybrid[i]), ranking.emptyB[i] ? "yes" : "no",
         textCell(set(1)), textCell(set(0)), candidate.repeats, candidate.tokens, textCell(candidate.duplicate_of ?? ""),
         ranking.guardedRank[i], candidate.suspect ? "yes" : "no",
+        numberCell(ranking.cross[i]), ns.model.crossed(trace) ? ranking.crossRank[i] : "",
       ].join(",");
     });
-    const head = "rank,similarity_rank,causal_rank,hybrid_rank,id,title,similarity,causal,hybrid,empty_b,A,B,repeats,tokens,duplicate_of,guarded_rank,suspect";
+    const head = "rank,similarity_rank,causal_rank,hybrid_rank,id,title,similarity,causal,hybrid,empty_b,A,B,repeats,tokens,duplicate_of,guarded_rank,suspect,cross_encoder,cross_rank";
     return `\ufeff${[head, ...rows].join("\r\n")}\r\n`;
   }
 

@@ -8,14 +8,14 @@
 
   /** Where too few documents use the question's words to say what is usual, this share of content words is warned of. */
   const STUFFED_SHARE = 0.25;
-  /** Suspicion begins beyond these (guard.py): use as a multiple of topic, and a density as a multiple of its limit. */
-  const RATIO = 5;
+  /** Suspicion begins beyond these (guard.py): use as a multiple of the topic's cube, and a density as a multiple of its limit. */
+  const RATIO = 4;
   const DENSE = 2;
   /** A column spread over less than this is stretched so much by min-max that the page says so. */
   const NARROW_RANGE = 0.02;
   /** The slider starts at this quantile of the random pairs, or lower if a candidate's keyword lies lower. */
   const SPAN_QUANTILE = 0.5;
-  const METHODS = ["hybrid", "causal", "guarded", "similarity"];
+  const METHODS = ["hybrid", "causal", "guarded", "similarity", "cross-encoder"];
   const MODES = ["semantic", "exact"];
   const EMPTY_B = ["last", "fallback"];
 
@@ -35,6 +35,14 @@
     if (EMPTY_B.includes(proposed.emptyB)) next.emptyB = proposed.emptyB;
     if (typeof proposed.chosen === "string") next.chosen = proposed.chosen;
     return next;
+  }
+
+  /** Whether a cross-encoder scored the candidates. */
+  const crossed = (trace) => typeof trace.reranker === "string";
+
+  /** A state that the trace has the numbers for: without a cross-encoder's scores the method is another one. */
+  function fitting(trace, state, method = trace.settings.method) {
+    return state.method === "cross-encoder" && !crossed(trace) ? { ...state, method } : state;
   }
 
   /** Read a threshold as typed: a number, or the sentence that says what is wrong with it. */
@@ -123,7 +131,7 @@
   /** What a document is suspected for, in words (suspicion.py says the same), or "" where the trace does not tell. */
   function reason(candidate, trace) {
     const found = compared(candidate);
-    if (found && found.use > RATIO * found.topic) return `${usage(found)}, while the rest of it has ${topicOf(found)}`;
+    if (found && found.use > Math.max(RATIO * (found.topic * found.topic * found.topic), 1)) return `${usage(found)}, while the rest of it has ${topicOf(found)}`;
     const { repeats, tokens } = candidate;
     const share = tokens > 0 ? repeats / tokens : 0;
     const limit = trace.density_limit;
@@ -181,7 +189,7 @@
   }
 
   ns.model = {
-    STUFFED_SHARE, NARROW_RANGE, settingsOf, merge, readTau, cosinesOf, spanStart, frame, shares, repetition, reason, verdict, warning,
+    STUFFED_SHARE, NARROW_RANGE, settingsOf, merge, crossed, fitting, readTau, cosinesOf, spanStart, frame, shares, repetition, reason, verdict, warning,
     emptiness, titleOf, twinOf, firstChoice,
   };
 })((globalThis.CausalVizView = globalThis.CausalVizView || {}));

@@ -174,7 +174,7 @@
     if (method === "guarded" && !of.guarded) of.guarded = guardedOf(of);
     for (let i = 0; i < n; i++) {
       const value = method === "similarity" ? of.table.similarity[i]
-        : method === "causal" ? of.causal[start + i]
+        : method === "cross-encoder" ? of.table.cross[i] : method === "causal" ? of.causal[start + i]
           : method === "guarded" ? of.guarded[start + i] : alpha * of.similarity[i] + beta * of.stretched[start + i];
       into[i] = Number.isNaN(value) ? -Infinity : value;
     }

@@ -11,7 +11,7 @@
   const LINK_WIDTH = 64;
   const TITLE_SHOWN = 240;
   const TITLE_TOLD = 2000;
-  const METHOD_WORDS = { hybrid: "hybrid", causal: "causal score", guarded: "guarded similarity", similarity: "similarity" };
+  const METHOD_WORDS = { hybrid: "hybrid", causal: "causal score", guarded: "guarded similarity", similarity: "similarity", "cross-encoder": "cross-encoder" };
 
   const moves = {
     up: { glyph: "▲", words: "moved up" },
@@ -67,6 +67,12 @@
       node.similarity = figure("similarity");
       node.causal = figure("causal");
       figures.append(node.final.element, node.similarity.element, node.causal.element);
+      if (ns.model.crossed(trace)) {
+        node.cross = figure("cross-encoder");
+        node.cross.element.title = "Its rank by the cross-encoder";
+        figures.append(node.cross.element);
+        figures.classList.add("cv-figures-four");
+      }
     } else {
       node.similarity = figure("similarity", true);
     }
@@ -202,6 +208,7 @@
         }
         setText(node.final.value, fixed(r.final[i]));
         setText(node.causal.value, fixed(r.causal[i], 4, "none"));
+        if (node.cross) setText(node.cross.value, `#${r.crossRank[i]}`);
         updateFlags(node, frame, i);
       }
       if (chosen !== marked || first) mark(chosen);
@@ -212,6 +219,7 @@
         causal: "final = causal score, of the words left",
         guarded: `final = similarity, ${suspects ? `except ${suspects} suspected of stuffing` : "as none is suspected of stuffing"}`,
         similarity: "final = similarity, nothing re-ranked",
+        "cross-encoder": "final = the cross-encoder’s own score",
       }[state.method]);
     }
 

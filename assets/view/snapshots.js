@@ -7,7 +7,7 @@
   const { h, plain, shorten, isolate, foreign, toggle, count } = ns.dom;
 
   const SHOWN = 3;
-  const METHODS = { hybrid: "hybrid", causal: "causal score", guarded: "guarded similarity", similarity: "similarity" };
+  const METHODS = { hybrid: "hybrid", causal: "causal score", guarded: "guarded similarity", similarity: "similarity", "cross-encoder": "cross-encoder" };
 
   ns.snapshots = function snapshots(hooks) {
     const chips = h("div.cv-snap-chips", { role: "group", "aria-label": "Snapshots to compare" });

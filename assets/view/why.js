@@ -29,6 +29,8 @@
       causalRank: ranking.causalRank[i],
       suspect: table.suspect[i] === 1,
       reason: table.suspect[i] === 1 ? ns.model.reason(trace.candidates[i], trace) : "",
+      crossed: !Number.isNaN(ranking.cross[i]),
+      anyCrossed: ranking.cross.some((score) => !Number.isNaN(score)),
       vanished: false,
       passed: 0, passedLast: 0, overtaken: 0, filledIn: false, ties: 0,
     };
@@ -193,6 +195,12 @@
     return [...told, { text: ": " }, ...subject(f), { text: f.vanished ? " cancels out (causal score 0)." : " makes its causal score." }];
   }
 
+  function crossEncoder(f) {
+    if (f.crossed) return [{ text: ": ranked by the cross-encoder’s score alone, the keywords play no part." }];
+    if (f.anyCrossed) return [{ text: ": the cross-encoder gave it no score; such documents go last." }];
+    return [{ text: ": the cross-encoder gave no candidate a score, so the order by similarity stands." }];
+  }
+
   function onlySimilarity(f) {
     const text = f.passedLast
       ? `: all weight is on similarity, so only documents without a keyword of their own change places: ${some(f.passedLast)} went last.`
@@ -207,6 +215,8 @@
     const told = [{ text: lead(f) }];
     if (f.state.method === "similarity") {
       told.push({ text: ": ranked by similarity alone, the keywords play no part." });
+    } else if (f.state.method === "cross-encoder") {
+      told.push(...crossEncoder(f));
     } else if (f.state.method === "guarded") {
       told.push(...guarded(f));
     } else if (f.empty) {

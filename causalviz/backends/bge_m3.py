@@ -1,20 +1,26 @@
 """The paper's encoder: BGE-M3's dense vectors through FlagEmbedding."""
 
-import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
+from causalviz.backends.loading import (
+    DOCUMENT_BATCH,
+    LOADING_ERRORS,
+    LONGEST,
+    QUERY_BATCH,
+    first_line,
+    no_bars_in_logs,
+    revision,
+    unit_rows,
+)
 from causalviz.errors import MissingBackendError
 from causalviz.records import FloatMatrix
 
 HUB_ID = "BAAI/bge-m3"
 QUERY_TOKENS = 512
-DOCUMENT_TOKENS = 8192
+DOCUMENT_TOKENS = LONGEST
 """What the model was trained for; a chunk of 4,096 characters fits."""
-BATCH = 12
 
 
 class BgeM3Encoder:
@@ -29,6 +35,7 @@ class BgeM3Encoder:
         Raises:
             MissingBackendError: FlagEmbedding is not installed, or the weights cannot be loaded.
         """
+        no_bars_in_logs()
         try:
             import torch
             from FlagEmbedding import BGEM3FlagModel
@@ -37,52 +44,43 @@ class BgeM3Encoder:
                 f"encoder 'bge-m3' needs FlagEmbedding and torch ({error}); run `pip install -r requirements.txt`, "
                 "or choose --encoder e5-small (bundled)."
             ) from error
+        if Path(model, "config.json").is_file() and not Path(model, "sparse_linear.pt").is_file():
+            raise MissingBackendError(
+                f"'{model}' holds a model without sparse_linear.pt, so it is no BGE-M3; choose st:FOLDER or "
+                "flag:FOLDER for it, or e5-small (bundled)."
+            )
         gpu = torch.cuda.is_available()
         try:
             self._model = BGEM3FlagModel(model, use_fp16=gpu, devices="cuda:0" if gpu else "cpu")
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+        except LOADING_ERRORS as error:
             raise MissingBackendError(
-                f"the weights of encoder 'bge-m3' cannot be loaded from '{model}' ({str(error).splitlines()[0]}); "
+                f"the weights of encoder 'bge-m3' cannot be loaded from '{model}' ({first_line(error)}); "
                 "connect once to download them, give their folder as --encoder bge-m3:FOLDER, or choose e5-small "
                 "(bundled)."
             ) from error
-        config = self._model.model.model.config
-        self.name = f"bge-m3@{getattr(config, '_commit_hash', None) or _folder_revision(Path(model))}"
-        self.dim = int(config.hidden_size)
+        self.name = f"bge-m3@{revision(model)}"
+        self.dim = int(self._model.model.model.config.hidden_size)
         self._lock = threading.Lock()
 
-    def default_tau(self, *, centred: bool) -> float:  # noqa: ARG002 - the paper has one value, for raw vectors
-        """Return 0.6, the paper's choice for this encoder."""
-        return 0.6
+    def default_tau(self, *, centred: bool) -> float | None:
+        """Return 0.6, the paper's choice for raw vectors; for centred ones there is none."""
+        return None if centred else 0.6
 
     def encode_queries(self, texts: Sequence[str]) -> FloatMatrix:
         """Encode questions and keywords; see Encoder."""
-        return self._encode(texts, QUERY_TOKENS)
+        return self._encode(texts, QUERY_BATCH, QUERY_TOKENS)
 
     def encode_documents(self, texts: Sequence[str]) -> FloatMatrix:
         """Encode passages; see Encoder."""
-        return self._encode(texts, DOCUMENT_TOKENS)
+        return self._encode(texts, DOCUMENT_BATCH, DOCUMENT_TOKENS)
 
-    def _encode(self, texts: Sequence[str], max_length: int) -> FloatMatrix:
-        vectors = np.zeros((len(texts), self.dim), np.float32)
-        filled = [i for i, text in enumerate(texts) if text.strip()]
-        if filled:
-            with self._lock:
-                found = self._model.encode(
-                    [texts[i] for i in filled], batch_size=BATCH, max_length=max_length
-                )
-            vectors[filled] = found["dense_vecs"]
-            # Half precision leaves norms a little off one.
-            vectors[filled] /= np.linalg.norm(vectors[filled], axis=1, keepdims=True)
-        return vectors
-
-
-def _folder_revision(folder: Path) -> str:
-    """Identify local weights by the names, sizes and small files of their folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-            if path.suffix == ".json":
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    def _encode(self, texts: Sequence[str], batch: int, max_length: int) -> FloatMatrix:
+        with self._lock:
+            return unit_rows(
+                texts,
+                self.dim,
+                lambda filled: self._model.encode(filled, batch_size=batch, max_length=max_length)[
+                    "dense_vecs"
+                ],
+                f"encoder '{self.name}'",
+            )

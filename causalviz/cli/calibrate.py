@@ -7,6 +7,7 @@ from statistics import fmean
 
 from causalviz.bootstrap import collection_pipeline, make_encoder, pipeline_for, themes_pipeline
 from causalviz.candidates import check_limits
+from causalviz.cli.rank import check_given_tau, tau_of
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.errors import CollectionError, ParameterError
 from causalviz.evaluation.collections import Collection, read_collection
@@ -17,7 +18,6 @@ from causalviz.evaluation.measures import DEPTH
 from causalviz.evaluation.qrels import read_qrels, read_queries
 from causalviz.evaluation.themes import Theme, read_themes
 from causalviz.knowledge_base import Conditions, GateRecord, KnowledgeBase, documents_of, write_gate
-from causalviz.partition import check_tau
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder, Progress
 from causalviz.rank import check_alpha
@@ -35,15 +35,15 @@ def run(options: argparse.Namespace) -> None:
     """Judge by the labelled questions, keep the verdict with the knowledge base, and print it."""
     settings = Settings.of()
     encoder = make_encoder(options.encoder or settings.encoder)
-    tau = encoder.default_tau(centred=options.centred) if options.tau is None else options.tau
     # Indexing may take minutes: what is wrong with the settings or the labels is said before.
     check_limits(options.top_k, _THETA)
-    check_tau(tau)
+    check_given_tau(options)
     check_alpha(options.alpha)
     check_draws(options.probes, options.resamples, options.seed)
     labels = _labels(options)
     with progress_bar() as progress:
         pipeline = _pipeline(labels, options, encoder, settings, progress)
+    tau, remarks = tau_of(options, pipeline)
     chosen = RankSettings(tau=tau, alpha=options.alpha)
     if isinstance(labels, Collection):
         name, values, left_out = labels.name, *_ndcg(pipeline, labels, options, chosen)
@@ -69,7 +69,11 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json({"collection": name} | verdict_to_json(verdict) | {"stored_in": base.name})
     else:
-        _print(name, values, record, base, left_out)
+        if left_out:
+            remarks.append(
+                f"Questions without a relevant document in the knowledge base, left out: {left_out}."
+            )
+        _print(name, values, record, base, remarks)
 
 
 def _labels(options: argparse.Namespace) -> Collection | Themes:
@@ -173,7 +177,7 @@ def verdict_to_json(verdict: Verdict) -> JsonObject:
     }
 
 
-def _print(name: str, values: Values, record: GateRecord, base: KnowledgeBase, left_out: int) -> None:
+def _print(name: str, values: Values, record: GateRecord, base: KnowledgeBase, remarks: list[str]) -> None:
     verdict, conditions = record.verdict, record.conditions
     columns = {"method": "left"} | dict.fromkeys(
         [verdict.measure, "against similarity", "interval", "reliability"], "right"
@@ -190,9 +194,7 @@ def _print(name: str, values: Values, record: GateRecord, base: KnowledgeBase, l
         f"{how}, alpha {conditions.alpha:g}; seed {verdict.seed}.",
         f"Kept with the knowledge base '{base.name}', where `rank` obeys it while documents and settings are these.",
     ]
-    if left_out:
-        notes.append(f"Questions without a relevant document in the knowledge base, left out: {left_out}.")
-    print_table(f"Which method may rank {name}", columns, _rows(values, verdict), notes)
+    print_table(f"Which method may rank {name}", columns, _rows(values, verdict), notes + remarks)
 
 
 def _rows(values: Values, verdict: Verdict) -> list[list[str]]:

@@ -9,9 +9,11 @@ from statistics import median
 from causalviz.backends.bm25 import Bm25Index, counted_words
 from causalviz.bootstrap import collection_pipeline, make_encoder
 from causalviz.candidates import check_limits
+from causalviz.cli.rank import check_given_tau, crossed, reranker_of, tau_of
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.evaluation.collections import read_collection
 from causalviz.evaluation.evaluate import (
+    CROSS_ENCODER,
     METHODS,
     Answer,
     Evaluation,
@@ -24,9 +26,9 @@ from causalviz.evaluation.evaluate import (
 from causalviz.evaluation.measures import DEPTH, MEASURES, RESAMPLES, Qrels
 from causalviz.evaluation.results import AnswerFile, answer_all, answers_path
 from causalviz.evaluation.statistics import STATISTICS, Strata, median_split, read_strata
-from causalviz.partition import check_tau
 from causalviz.pipeline import Pipeline, SearchSettings
-from causalviz.rank import check_alpha
+from causalviz.protocols import Reranker
+from causalviz.rank import check_alpha, check_method
 from causalviz.records import JsonObject, RankSettings
 from causalviz.settings import Settings
 
@@ -40,23 +42,27 @@ def run(options: argparse.Namespace) -> None:
     """Evaluate a collection and print the table."""
     settings = Settings.of()
     encoder = make_encoder(options.encoder or settings.encoder)
-    tau = encoder.default_tau(centred=options.centred) if options.tau is None else options.tau
     # Indexing may take minutes: what is wrong with the settings is said before.
     check_limits(options.top_k, THETA)
-    check_tau(tau)
+    check_given_tau(options)
     check_alpha(options.alpha)
+    if CROSS_ENCODER in (options.methods or ()):
+        check_method("cross-encoder", options.reranker or settings.reranker or None)
+    reranker = reranker_of(options, settings)
     collection = read_collection(options.collection)
     queries = draw_queries(collection.queries, options.sample, options.seed)
     named = read_strata(options.strata_file, collection.queries) if options.strata_file else {}
-    chosen = RankSettings(tau=tau, alpha=options.alpha)
     with progress_bar() as progress:
         pipeline = collection_pipeline(collection, options.collection, encoder, settings, progress)
+    tau, remarks = tau_of(options, pipeline)
+    chosen = RankSettings(tau=tau, alpha=options.alpha)
     search = SearchSettings(top_k=options.top_k, theta=THETA, centred=options.centred)
-    kept = kept_answers(pipeline, search, chosen, settings)
+    kept = kept_answers(pipeline, search, chosen, settings, reranker)
     with progress_bar() as progress:
-        answers = answer_all(queries, kept, asker(pipeline, search, chosen), progress)
+        answers = answer_all(queries, kept, asker(pipeline, search, chosen, reranker), progress)
     qrels = {id_: collection.qrels[id_] for id_ in queries}
-    methods = list(dict.fromkeys(options.methods))
+    everything = (METHODS[0], CROSS_ENCODER, *METHODS[1:]) if reranker else METHODS
+    methods = list(dict.fromkeys(options.methods or everything))
     rankings = {
         name: {id_: found.rankings[name] for id_, found in answers.items()}
         for name in dict.fromkeys(["similarity", *methods])
@@ -77,6 +83,7 @@ def run(options: argparse.Namespace) -> None:
             }
         print_json(
             {"collection": collection.name, "queries": len(queries), "encoder": encoder.name, "tau": tau}
+            | ({"reranker": reranker.name} if reranker else {})
             | found
         )
         return
@@ -86,23 +93,41 @@ def run(options: argparse.Namespace) -> None:
         f"{options.top_k} most similar are re-ranked; {how}; seed {options.seed}."
     )
     missing = len(collection.documents) - len(pipeline.base.documents.ids)
-    notes = [asked, *_remarks(qrels, missing), verdict(evaluation)]
+    named_reranker = reranker.name if reranker else "not computed (none is configured)"
+    notes = [
+        asked,
+        *remarks,
+        *_remarks(qrels, missing),
+        f"Cross-encoder: {named_reranker}.",
+        verdict(evaluation),
+    ]
     _print(f"How good each method's ranking of {collection.name} is", evaluation, notes)
     for name, split in strata.items():
         _print_strata(name, split, answers, left_out=len(queries.keys() - named.keys()))
 
 
 def kept_answers(
-    pipeline: Pipeline, search: SearchSettings, chosen: RankSettings, settings: Settings
+    pipeline: Pipeline,
+    search: SearchSettings,
+    chosen: RankSettings,
+    settings: Settings,
+    reranker: Reranker | None = None,
 ) -> AnswerFile:
     """Open what earlier runs under the same settings left in the cache."""
     path = answers_path(
-        settings.cache, pipeline.base.fingerprint, chosen, centred=search.centred, top_k=search.top_k
+        settings.cache,
+        pipeline.base.fingerprint,
+        chosen,
+        centred=search.centred,
+        top_k=search.top_k,
+        reranker=reranker.name if reranker else None,
     )
     return AnswerFile(path)
 
 
-def asker(pipeline: Pipeline, search: SearchSettings, chosen: RankSettings) -> Callable[[str], Answer]:
+def asker(
+    pipeline: Pipeline, search: SearchSettings, chosen: RankSettings, reranker: Reranker | None = None
+) -> Callable[[str], Answer]:
     """Return what asks a question once and ranks its candidates by every method."""
     base = pipeline.base
     deep = replace(search, top_k=max(search.top_k, DEPTH))
@@ -112,7 +137,7 @@ def asker(pipeline: Pipeline, search: SearchSettings, chosen: RankSettings) -> C
         return Bm25Index(base.documents.ids, counted_words(base.documents.counts, base.vocabulary))
 
     def ask(query: str) -> Answer:
-        trace = pipeline.ask(query, deep, chosen)
+        trace = crossed(pipeline.ask(query, deep, chosen), pipeline, reranker)
         words = [token.term for token in pipeline.tokens(trace.query)]
         return answer(trace, chosen, search.top_k, bm25().rank(words, DEPTH))
 
@@ -180,7 +205,6 @@ def _remarks(qrels: Qrels, missing: int) -> list[str]:
     remarks = [
         f"Interval: 95 %, paired bootstrap over the queries, {RESAMPLES:,} resamples.",
         f"p: two-sided paired randomisation test, {RESAMPLES:,} draws. bm25 ranks the whole collection.",
-        "Cross-encoder: not computed (none is configured).",
     ]
     if missing:
         remarks.append(f"Documents without text, which no method finds: {missing}.")

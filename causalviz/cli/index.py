@@ -2,11 +2,15 @@
 
 import argparse
 
-from causalviz.bootstrap import index_into, make_encoder
+from causalviz.bootstrap import index_into, make_encoder, open_pipeline
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.knowledge_base import IndexResult, folder_source
+from causalviz.pipeline import Pipeline
 from causalviz.records import FileReport, JsonObject
 from causalviz.settings import Settings
+from causalviz.tau import LEAST_TERMS
+
+_KINDS = {"raw": False, "centred": True}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -15,20 +19,53 @@ def run(options: argparse.Namespace) -> None:
     encoder = make_encoder(options.encoder or Settings.of().encoder)
     with progress_bar() as progress:
         result = index_into(options.kb, source, encoder, progress)
+        pipeline = open_pipeline(options.kb, encoder, progress)
     if options.json:
-        print_json(result_to_json(str(options.kb), result))
+        print_json(result_to_json(str(options.kb), result, pipeline))
     else:
-        _print(str(options.kb), result)
+        _print(str(options.kb), result, _tau_notes(pipeline))
 
 
-def result_to_json(path: str, result: IndexResult) -> JsonObject:
+def result_to_json(path: str, result: IndexResult, pipeline: Pipeline) -> JsonObject:
     """The stable JSON of `index --json`."""
     return {
         "knowledge_base": path,
         "files": [_file_to_json(report) for report in result.files],
         "seconds": result.seconds,
         "encoder_seconds": result.encoder_seconds,
+        "tau": _tau_to_json(pipeline),
     }
+
+
+def _tau_to_json(pipeline: Pipeline) -> JsonObject:
+    """Say which tau a knowledge base proposes, and which is used where none is given."""
+    found: JsonObject = {}
+    for kind, centred in _KINDS.items():
+        proposal, default = pipeline.propose_tau(centred=centred), pipeline.default_tau(centred=centred)
+        found[kind] = {
+            "default": default.tau,
+            "from": default.origin,
+            "proposed": proposal and proposal.tau,
+            "below": proposal and proposal.below,
+            "pairs": proposal and proposal.pairs,
+        }
+    return found
+
+
+def _tau_notes(pipeline: Pipeline) -> list[str]:
+    proposals = {kind: pipeline.propose_tau(centred=centred) for kind, centred in _KINDS.items()}
+    told = [
+        f"{proposal.tau:.3f}{'' if kind == 'raw' else f' {kind}'} ({proposal.reason})"
+        for kind, proposal in proposals.items()
+        if proposal
+    ]
+    default = pipeline.default_tau(centred=False)
+    return [
+        f"tau proposed for this knowledge base: {'; '.join(told)}."
+        if told
+        else f"tau proposed for this knowledge base: none, since it has under {LEAST_TERMS} keywords.",
+        *([] if default.origin == "knowledge base" else [default.reason]),
+    ]
 
 
 def _file_to_json(report: FileReport) -> JsonObject:
@@ -44,7 +81,7 @@ def _file_to_json(report: FileReport) -> JsonObject:
     }
 
 
-def _print(path: str, result: IndexResult) -> None:
+def _print(path: str, result: IndexResult, remarks: list[str]) -> None:
     rows = [
         [
             report.file,
@@ -62,7 +99,7 @@ def _print(path: str, result: IndexResult) -> None:
     }
     counted = ", ".join(f"{n} {status}" for status, n in count.items())
     time = f"{result.seconds:.1f} s ({result.encoder_seconds:.1f} s in the encoder)"
-    notes = ["", f"{counted}, {len(result.removed)} removed in {time}."]
+    notes = ["", f"{counted}, {len(result.removed)} removed in {time}.", *remarks]
     columns = {
         "file": "left",
         "status": "left",

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import get_args
 
 from causalviz.errors import CausalvizError
-from causalviz.evaluation.evaluate import METHODS
+from causalviz.evaluation import paper
+from causalviz.evaluation.evaluate import CROSS_ENCODER, METHODS
 from causalviz.evaluation.gate import PROBES
 from causalviz.evaluation.measures import RESAMPLES
 from causalviz.evaluation.stress import GROUPS
@@ -108,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
         help="the question's id in the TREC run (default %(default)s)",
     )
     _ranking(rank)
+    _reranker(rank)
     _common(rank)
 
     diagnose = commands.add_parser("diagnose", help="the paper's Table 2 on a themes file")
@@ -115,12 +117,14 @@ def parser() -> argparse.ArgumentParser:
         "themes", type=Path, nargs="?", metavar="THEMES.jsonl", help="default: the sample's themes"
     )
     _ranking(diagnose)
+    _reranker(diagnose)
     _common(diagnose)
 
     _evaluate(commands.add_parser("evaluate", help="the paper's Table 3 on a test collection (BEIR layout)"))
     _stress(commands.add_parser("stress", help="what keyword-stuffed documents do to each method's ranking"))
 
     _calibrate(commands.add_parser("calibrate", help="decide by labelled questions which method may rank"))
+    _reproduce(commands.add_parser("reproduce", help="the paper's Tables 2 to 4, its figures beside yours"))
 
     explain = commands.add_parser("explain", help="why a ranking is what it is, and what would change it")
     explain.add_argument("trace", type=Path, metavar="TRACE.json", help="written by rank --trace")
@@ -158,7 +162,10 @@ def _evaluate(evaluate: argparse.ArgumentParser) -> None:
         help="a folder with corpus.jsonl, queries.jsonl, qrels/test.tsv",
     )
     evaluate.add_argument(
-        "--methods", nargs="+", choices=METHODS, default=METHODS, help="what to measure (default: all)"
+        "--methods",
+        nargs="+",
+        choices=(*METHODS, CROSS_ENCODER),
+        help=f"what to measure (default: all; {CROSS_ENCODER} where there is one)",
     )
     evaluate.add_argument("--sample", type=int, metavar="N", help="draw N queries (default: all of them)")
     evaluate.add_argument(
@@ -180,6 +187,7 @@ def _evaluate(evaluate: argparse.ArgumentParser) -> None:
         help="also by strata of your own, a line `query-id<TAB>stratum` each",
     )
     _scores(evaluate)
+    _reranker(evaluate)
     _common(evaluate)
 
 
@@ -261,9 +269,52 @@ def _calibrate(calibrate: argparse.ArgumentParser) -> None:
     _common(calibrate)
 
 
+def _reproduce(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument(
+        "--collections",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FOLDER",
+        help="test collections (BEIR layout) for Tables 3 and 4; a folder named scifact, nfcorpus or arguana is "
+        "compared with the paper's",
+    )
+    reproduce.add_argument("--sample", type=int, metavar="N", help="draw N queries of each (default: all)")
+    reproduce.add_argument(
+        "--seed", type=int, default=0, help="of the draw and of the resamples (default %(default)s)"
+    )
+    # The paper's models, whatever the environment prefers elsewhere.
+    reproduce.add_argument(
+        "--encoder",
+        default=paper.ENCODER,
+        help="any encoder that `rank` takes, such as e5-small (default %(default)s, the paper's)",
+    )
+    reproduce.add_argument(
+        "--reranker",
+        default=paper.RERANKER,
+        metavar="NAME",
+        help="any cross-encoder that `rank` takes, or none (default %(default)s, the paper's)",
+    )
+    reproduce.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
 def _common(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--encoder", help="e5-small (bundled, the default), bge-m3, or bge-m3:FOLDER")
+    command.add_argument(
+        "--encoder",
+        help="e5-small (bundled, the default), bge-m3, bge-m3:FOLDER, st:ID_OR_FOLDER (sentence-transformers), "
+        "flag:ID_OR_FOLDER (FlagEmbedding), or openai:MODEL (a server at CAUSALVIZ_OPENAI_URL)",
+    )
     command.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _reranker(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--reranker",
+        metavar="NAME",
+        help="a cross-encoder that scores the candidates too: bge-reranker-v2-m3, bge-reranker-v2-m3:FOLDER, "
+        "flag-reranker:ID_OR_FOLDER (FlagEmbedding), or cross:ID_OR_FOLDER (sentence-transformers) "
+        "(default: CAUSALVIZ_RERANKER, else none)",
+    )
 
 
 def _ranking(command: argparse.ArgumentParser) -> None:
@@ -274,7 +325,9 @@ def _ranking(command: argparse.ArgumentParser) -> None:
 
 
 def _scores(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--tau", type=float, help="absorption threshold, a cosine (default: the encoder's)")
+    command.add_argument(
+        "--tau", type=float, help="absorption threshold, a cosine (default: the encoder's, else proposed)"
+    )
     command.add_argument(
         "--alpha", type=float, default=0.5, help="weight of similarity in the hybrid (default %(default)s)"
     )

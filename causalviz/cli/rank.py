@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from causalviz.bootstrap import make_encoder, pipeline_for
+from causalviz.bootstrap import make_encoder, make_reranker, pipeline_for
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.errors import ParameterError
 from causalviz.exports import csv_table, trec_run
 from causalviz.knowledge_base import Choice, Conditions, GateRecord, choose, documents_of, load_gate
-from causalviz.pipeline import SearchSettings
-from causalviz.rank import Ranking, rerank
+from causalviz.partition import check_tau
+from causalviz.pipeline import Pipeline, SearchSettings, with_reranker
+from causalviz.protocols import Reranker
+from causalviz.rank import Ranking, check_method, rerank
 from causalviz.records import DEFAULT_METHOD, JsonObject, RankSettings, Trace
 from causalviz.score import ScoreTable
 from causalviz.settings import Settings
@@ -25,16 +27,20 @@ def run(options: argparse.Namespace) -> None:
     """Ask, rank and print."""
     settings = Settings.of()
     encoder = make_encoder(options.encoder or settings.encoder)
-    asked = rank_settings(options, encoder.default_tau(centred=options.centred))
+    check_given_tau(options)
+    check_method(options.method or DEFAULT_METHOD, options.reranker or settings.reranker or None)
+    reranker = reranker_of(options, settings)
     search = SearchSettings(
         top_k=options.top_k, theta=options.theta, unit=options.unit, centred=options.centred
     )
     with progress_bar() as progress:
         pipeline = pipeline_for(options.kb, encoder, settings, progress)
+    tau, remarks = tau_of(options, pipeline)
+    asked = rank_settings(options, tau)
     record, ignored = load_gate(pipeline.base.path)
     choice = choose(record, documents_of(pipeline.base), _conditions(search, asked), options.method)
     chosen = replace(asked, method=choice.method)
-    trace = pipeline.ask(options.query, search, chosen)
+    trace = crossed(pipeline.ask(options.query, search, chosen), pipeline, reranker)
     ranking = rerank(ScoreTable.of(trace.candidates), chosen)
     if options.trace:
         # A lone surrogate's escape is JSON's own, so that it reads back as it was.
@@ -47,19 +53,52 @@ def run(options: argparse.Namespace) -> None:
         write_file(options.trec, trec_run(trace, ranking, options.query_id))
     if options.json:
         # What kept a calibration from being obeyed is a warning; that one is obeyed is in "gate".
-        notes = [note for note in (ignored, None if choice.obeyed else choice.note) if note]
+        notes = remarks + [note for note in (ignored, None if choice.obeyed else choice.note) if note]
         found = ranking_to_json(trace, ranking)
         print_json(found | {"gate": _gate_to_json(record, choice), "warnings": [*found["warnings"], *notes]})
     else:
         overriding = " --method overrides it." if choice.obeyed else ""
         notes = [note for note in (ignored, choice.note and choice.note + overriding) if note]
-        _print(trace, ranking, notes)
+        _print(trace, ranking, remarks + notes)
 
 
-def rank_settings(options: argparse.Namespace, default_tau: float) -> RankSettings:
+def reranker_of(options: argparse.Namespace, settings: Settings) -> Reranker | None:
+    """Load what --reranker or the environment names; None where neither names one."""
+    name = options.reranker or settings.reranker
+    return make_reranker(name) if name else None
+
+
+def crossed(trace: Trace, pipeline: Pipeline, reranker: Reranker | None) -> Trace:
+    """Let a cross-encoder score a trace's candidates, if there is one."""
+    if reranker is None:
+        return trace
+    texts = pipeline.base.texts([candidate.id for candidate in trace.candidates], trace.unit)
+    with progress_bar() as progress:
+        return with_reranker(trace, reranker, texts, progress)
+
+
+def tau_of(options: argparse.Namespace, pipeline: Pipeline) -> tuple[float, list[str]]:
+    """Read --tau, or take the default; and what is to be said of one that was not measured for the encoder."""
+    if options.tau is not None:
+        return options.tau, []
+    chosen = pipeline.default_tau(centred=options.centred)
+    return chosen.tau, [] if chosen.origin == "encoder" else [chosen.reason]
+
+
+def check_given_tau(options: argparse.Namespace) -> None:
+    """Say that --tau is out of range before minutes of indexing.
+
+    Raises:
+        ParameterError: it is.
+    """
+    if options.tau is not None:
+        check_tau(options.tau)
+
+
+def rank_settings(options: argparse.Namespace, tau: float) -> RankSettings:
     """Read the ranking options that several commands share."""
     return RankSettings(
-        tau=default_tau if options.tau is None else options.tau,
+        tau=tau,
         alpha=options.alpha,
         method=getattr(options, "method", None) or DEFAULT_METHOD,
         mode=getattr(options, "mode", "semantic"),
@@ -111,6 +150,7 @@ def ranking_to_json(trace: Trace, ranking: Ranking) -> JsonObject:
     return {
         "query": trace.query,
         "encoder": trace.encoder,
+        "reranker": trace.reranker,
         "tau": settings.tau,
         "centred": trace.centred,
         "alpha": settings.alpha,
@@ -134,10 +174,16 @@ def _document_to_json(trace: Trace, ranking: Ranking, i: int) -> JsonObject:
         "causal_rank": int(ranking.causal_rank[i]),
         "hybrid": _number(ranking.hybrid[i]),
         "hybrid_rank": int(ranking.hybrid_rank[i]),
+        "guarded_rank": int(ranking.guarded_rank[i]),
+        "cross_encoder": candidate.cross_encoder,
+        "cross_encoder_rank": None if trace.reranker is None else int(ranking.cross_rank[i]),
         "rank": int(ranking.rank[i]),
         "empty_b": bool(ranking.empty_b[i]),
         "repeats": candidate.repeats,
         "duplicate_of": candidate.duplicate_of,
+        "suspect": candidate.suspect,
+        "use": candidate.use,
+        "topic": candidate.topic,
         "A": [
             {
                 "term": term,
@@ -174,6 +220,7 @@ def _print(trace: Trace, ranking: Ranking, remarks: list[str]) -> None:
                 f"▲{moved}" if moved > 0 else f"▼{-moved}" if moved < 0 else "=",
                 f"{candidate.similarity:.4f}",
                 _cell(ranking.causal[i]),
+                *([f"{ranking.cross_rank[i]} ({_cell(ranking.cross[i])})"] if trace.reranker else []),
                 _cell(ranking.final[i]),
                 candidate.title[:60],
                 " ".join(shared[:4]) or "-",
@@ -186,6 +233,7 @@ def _print(trace: Trace, ranking: Ranking, remarks: list[str]) -> None:
         "moved": "left",
         "s_sim": "right",
         "s_c": "right",
+        **({"cross-encoder": "right"} if trace.reranker else {}),
         "score": "right",
         "title": "left",
         "shared with the question (A)": "left",
@@ -194,15 +242,25 @@ def _print(trace: Trace, ranking: Ranking, remarks: list[str]) -> None:
     how = f"tau {settings.tau:g} ({settings.mode}), alpha {settings.alpha:g}, encoder {trace.encoder}"
     if trace.centred:
         how += ", centred"
+    took = f"{trace.seconds['total'] * 1000:.0f} ms"
+    if trace.reranker:
+        how += f", cross-encoder {trace.reranker} (rank and score)"
+        took += f" and {trace.seconds['rerank']:.1f} s for the cross-encoder"
     found = f"{len(trace.candidates)} of {trace.documents} {trace.unit}s, ordered by {settings.method}"
     notes = [
         "",
-        f"{found}: {how}; {trace.seconds['total'] * 1000:.0f} ms.",
+        f"{found}: {how}; {took}.",
         f"Question keywords: {' '.join(k.term for k in trace.query_keywords) or 'none'}",
+        *_suspicions(trace),
         *trace.warnings,
         *remarks,
     ]
     print_table(trace.query, columns, rows, notes)
+
+
+def _suspicions(trace: Trace) -> list[str]:
+    titles = [candidate.title[:60] for candidate in trace.candidates if candidate.suspect]
+    return [f"Suspected of keyword stuffing: {'; '.join(titles)}."] if titles else []
 
 
 def _cell(value: np.float64) -> str:

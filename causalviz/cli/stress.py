@@ -12,6 +12,7 @@ import numpy as np
 from causalviz.backends.bm25 import Bm25Index
 from causalviz.bootstrap import attacked_pipeline, collection_pipeline, make_encoder
 from causalviz.candidates import check_limits
+from causalviz.cli.rank import check_given_tau, tau_of
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.errors import ParameterError
 from causalviz.evaluation.collections import Collection, read_collection
@@ -27,7 +28,6 @@ from causalviz.evaluation.stress import (
     styles_named,
 )
 from causalviz.evaluation.stuffing import Related
-from causalviz.partition import check_tau
 from causalviz.pipeline import Pipeline, SearchSettings, normalise_query
 from causalviz.rank import check_alpha
 from causalviz.records import Document, JsonObject, RankSettings, Trace
@@ -55,10 +55,9 @@ def run(options: argparse.Namespace) -> None:
     """Attack a collection, evaluate it clean and attacked, and print both side by side."""
     settings = Settings.of()
     encoder = make_encoder(options.encoder or settings.encoder)
-    tau = encoder.default_tau(centred=options.centred) if options.tau is None else options.tau
     # Indexing may take minutes: what is wrong with the settings is said before.
     check_limits(options.top_k, _THETA)
-    check_tau(tau)
+    check_given_tau(options)
     check_alpha(options.alpha)
     design = Design(styles=styles_named(options.style), per_query=options.per_query, seed=options.seed)
     if options.out:
@@ -66,14 +65,15 @@ def run(options: argparse.Namespace) -> None:
     whole = read_collection(options.collection)
     queries = draw_queries(whole.queries, options.sample, options.seed)
     collection = replace(whole, queries=queries, qrels={id_: whole.qrels[id_] for id_ in queries})
+    with progress_bar() as progress:
+        clean = collection_pipeline(collection, options.collection, encoder, settings, progress)
+    tau, remarks = tau_of(options, clean)
     setup = _Setup(
         methods=tuple(dict.fromkeys(options.methods)),
         top_k=options.top_k,
         centred=options.centred,
         settings=RankSettings(tau=tau, alpha=options.alpha),
     )
-    with progress_bar() as progress:
-        clean = collection_pipeline(collection, options.collection, encoder, settings, progress)
     traces = _ask(clean, queries, setup)
     attack = _attack(clean, collection, traces, design, setup.top_k)
     with progress_bar() as progress:
@@ -99,6 +99,7 @@ def run(options: argparse.Namespace) -> None:
     notes = [
         f"{len(queries)} of {len(whole.queries)} judged queries, {len(collection.documents)} documents.",
         f"The {setup.top_k} most similar are re-ranked; encoder {encoder.name}, {how}.",
+        *remarks,
         *_remarks(attack, attacked_traces, design, setup.top_k),
     ]
     if options.out:

@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from causalviz.evaluation.evaluate import CROSS_ENCODER
 from causalviz.evaluation.themes import Theme
 from causalviz.rank import rerank
 from causalviz.records import RankSettings, Trace
 from causalviz.score import ScoreTable
 
 
-def methods(settings: RankSettings) -> dict[str, RankSettings]:
-    """Return the columns of Table 2 that need no reranker; all share tau and alpha."""
-    return {
+def methods(settings: RankSettings, *, crossed: bool = False) -> dict[str, RankSettings]:
+    """Return the columns of Table 2, the cross-encoder's where it scored; all share tau and alpha."""
+    columns = {
         "similarity": replace(settings, method="similarity"),
         "exact": replace(settings, method="causal", mode="exact"),
         "semantic": replace(settings, method="causal", mode="semantic"),
@@ -20,6 +21,7 @@ def methods(settings: RankSettings) -> dict[str, RankSettings]:
         "hybrid": replace(settings, method="hybrid", mode="semantic"),
         "guarded": replace(settings, method="guarded", mode="semantic", empty_b="last"),
     }
+    return columns | ({CROSS_ENCODER: replace(settings, method="cross-encoder")} if crossed else {})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,11 +49,11 @@ def diagnose(themes: Iterable[Theme], ask: Callable[[Theme], Trace], settings: R
 
     Args:
         themes: At least one.
-        ask: Gives a theme's trace over exactly its documents.
+        ask: Gives a theme's trace over exactly its documents; a cross-encoder scored all themes, or none.
         settings: tau, alpha and the empty-B rule to use.
     """
     results = [_theme_result(theme, ask(theme), settings) for theme in themes]
-    names = list(methods(settings))
+    names = list(results[0].target_rank)
     stuffed = {name: [rank for result in results for rank in result.stuffed_ranks[name]] for name in names}
     return Diagnosis(
         themes=tuple(results),
@@ -67,7 +69,7 @@ def _theme_result(theme: Theme, trace: Trace, settings: RankSettings) -> ThemeRe
             candidate.id: int(rank)
             for candidate, rank in zip(trace.candidates, rerank(table, chosen).rank, strict=True)
         }
-        for name, chosen in methods(settings).items()
+        for name, chosen in methods(settings, crossed=trace.reranker is not None).items()
     }
     return ThemeResult(
         theme=theme,

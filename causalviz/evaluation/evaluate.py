@@ -30,6 +30,8 @@ class _Rule:
     empty_b: EmptyB = "last"
 
 
+CROSS_ENCODER = "cross-encoder"
+"""The column of a trained reranker, where one scored the candidates."""
 _RULES = {
     "similarity": _Rule(method="similarity"),
     "exact": _Rule(method="causal", mode="exact"),
@@ -37,9 +39,10 @@ _RULES = {
     "fallback": _Rule(method="causal", empty_b="fallback"),
     "hybrid": _Rule(method="hybrid"),
     "guarded": _Rule(method="guarded"),
+    CROSS_ENCODER: _Rule(method="cross-encoder"),
 }
-METHODS = (*_RULES, "bm25")
-"""Columns that need no reranker. bm25 ranks the whole collection; the others reorder the most similar documents."""
+METHODS = (*(name for name in _RULES if name != CROSS_ENCODER), "bm25")
+"""Columns that need no trained reranker. bm25 ranks the whole collection; the others reorder the most similar ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +64,7 @@ class Answer:
     """What is kept of one question."""
 
     rankings: Mapping[str, Sequence[str]]
-    """By every one of METHODS: the ids of the documents the measures look at, best first."""
+    """By every one of METHODS, and the cross-encoder where it scored: the ids the measures look at, best first."""
     statistics: Mapping[str, float]
     """By name (evaluation/statistics.py)."""
 
@@ -77,7 +80,7 @@ def answer(trace: Trace, settings: RankSettings, top_k: int, bm25: Sequence[str]
     """
     rankings = reranked_by_all(trace, settings, top_k) | {"bm25": list(bm25)}
     return Answer(
-        rankings={name: rankings[name][:DEPTH] for name in METHODS},
+        rankings={name: ids[:DEPTH] for name, ids in rankings.items()},
         statistics=query_statistics(trace, settings),
     )
 
@@ -99,7 +102,7 @@ def reranked(trace: Trace, method: str, settings: RankSettings, top_k: int) -> l
 
     Args:
         trace: Candidates in baseline order.
-        method: Any of METHODS that reorders candidates.
+        method: Any of METHODS that reorders candidates, or the cross-encoder where it scored them.
         settings: tau and alpha.
         top_k: How many compete; scores are normalised among them alone.
 
@@ -111,7 +114,7 @@ def reranked(trace: Trace, method: str, settings: RankSettings, top_k: int) -> l
 
 
 def reranked_by_all(trace: Trace, settings: RankSettings, top_k: int) -> dict[str, list[str]]:
-    """Reorder by every method that reorders candidates, at less cost than one by one; see reranked."""
+    """Reorder by every method the trace has the numbers for, at less cost than one by one; see reranked."""
     table = ScoreTable.of(trace.candidates[:top_k])
     semantic, exact = (rerank(table, settings_of(name, settings)) for name in ("semantic", "exact"))
     # Without an empty B there is nothing to fall back from.
@@ -120,6 +123,7 @@ def reranked_by_all(trace: Trace, settings: RankSettings, top_k: int) -> dict[st
     return {
         name: _ids(trace, _rank(rankings[rule.mode, rule.empty_b], rule.method))
         for name, rule in _RULES.items()
+        if name != CROSS_ENCODER or trace.reranker is not None
     }
 
 
@@ -129,6 +133,7 @@ def _rank(ranking: Ranking, method: Method) -> IndexVector:
         "causal": ranking.causal_rank,
         "hybrid": ranking.hybrid_rank,
         "guarded": ranking.guarded_rank,
+        "cross-encoder": ranking.cross_rank,
     }[method]
 
 

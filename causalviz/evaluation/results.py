@@ -48,7 +48,15 @@ def _entry(line: str) -> tuple[str, Answer] | None:
         return None
 
 
-def answers_path(cache: Path, fingerprint: str, settings: RankSettings, *, centred: bool, top_k: int) -> Path:
+def answers_path(  # noqa: PLR0913 - what an answer depends on, one by one
+    cache: Path,
+    fingerprint: str,
+    settings: RankSettings,
+    *,
+    centred: bool,
+    top_k: int,
+    reranker: str | None = None,
+) -> Path:
     """Place of the answers a knowledge base gives under some settings, in this version of the software.
 
     Args:
@@ -57,11 +65,12 @@ def answers_path(cache: Path, fingerprint: str, settings: RankSettings, *, centr
         settings: tau and alpha count, which all methods share.
         centred: Whether keyword vectors are centred.
         top_k: How many candidates compete.
+        reranker: Name of the cross-encoder that scores them too, if any.
     """
     # Whatever in this package is written anew may rank anew.
     sources = (path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py")))
     version = hashlib.sha256(b"\0".join(sources)).hexdigest()
-    key = json.dumps([fingerprint, settings.tau, settings.alpha, centred, top_k, version])
+    key = json.dumps([fingerprint, settings.tau, settings.alpha, centred, top_k, reranker, version])
     return cache / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.answers.jsonl"
 
 

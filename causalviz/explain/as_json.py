@@ -23,8 +23,9 @@ from causalviz.records import JsonObject
 def ranking_explained(states: TauStates) -> JsonObject:
     """Explain a whole ranking: each document's standing, where neighbours swap, and all ranks over tau.
 
-    Keys: query, query_keywords, encoder, centred, tau, alpha, method, mode, empty_b; documents (in final order), flips
-    (upper, lower, tau, alpha) and tau_path (low, high, ranks by document id; intervals of equal ranks merged).
+    Keys: query, query_keywords, encoder, centred, reranker, tau, alpha, method, mode, empty_b; documents (in final
+    order), flips (upper, lower, tau, alpha) and tau_path (low, high, ranks by document id; intervals of
+    equal ranks merged).
     """
     trace = states.trace
     ids = [candidate.id for candidate in trace.candidates]
@@ -105,6 +106,7 @@ def _question(states: TauStates) -> JsonObject:
         "query_keywords": [keyword.term for keyword in trace.query_keywords],
         "encoder": trace.encoder,
         "centred": trace.centred,
+        "reranker": trace.reranker,
         **asdict(states.settings),
     }
 
@@ -118,9 +120,11 @@ def _standing(states: TauStates, ranking: Ranking, index: int) -> JsonObject:
         "similarity_rank": int(ranking.similarity_rank[index]),
         "causal_rank": int(ranking.causal_rank[index]),
         "guarded_rank": int(ranking.guarded_rank[index]),
+        "cross_encoder_rank": None if states.trace.reranker is None else int(ranking.cross_rank[index]),
         "similarity": candidate.similarity,
         "causal": _number(float(ranking.causal[index])),
         "hybrid": _number(float(ranking.hybrid[index])),
+        "cross_encoder": candidate.cross_encoder,
         "final": _number(float(ranking.final[index])),
         "empty_b": bool(ranking.empty_b[index]),
         "suspect": candidate.suspect,

@@ -87,6 +87,8 @@ class TauStates:
         """
         if self.settings.method == "similarity":
             return np.broadcast_to(self.table.similarity, causal.shape)
+        if self.settings.method == "cross-encoder":
+            return np.broadcast_to(self.table.cross, causal.shape)
         if self.settings.method == "causal":
             return causal
         if self.settings.method == "guarded":
@@ -199,6 +201,7 @@ def scores_with(table: ScoreTable, owner: IndexVector, in_a: BoolArray) -> Float
     batch = ScoreTable(
         similarity=table.similarity[owner],
         suspect=table.suspect[owner],
+        cross=table.cross[owner],
         weights=table.weights[owner],
         cosines=table.cosines[owner],
         exact=table.exact[owner],

@@ -7,7 +7,7 @@ import numpy as np
 
 from causalviz.explain.states import check_index
 from causalviz.explain.suspicion import density, percent, verdict
-from causalviz.guard import FEWEST, RATIO
+from causalviz.guard import FEWEST, explained_use
 from causalviz.partition import absorbed
 from causalviz.records import BoolArray, Candidate, RankSettings, Trace
 from causalviz.score import Float64Array
@@ -18,9 +18,6 @@ FENCE = 1.5
 UNUSUAL = 0.25
 """Where too few documents use the question's words to say what is usual, this density raises the flag."""
 
-_LEAST = 1e-3
-"""Less topic than this is as good as none, as in guard.py."""
-
 Kind = Literal["guard", "density", "absorbed", "duplicate"]
 
 
@@ -29,9 +26,9 @@ class Evidence:
     """One measure of stuffing and what it is compared with."""
 
     kind: Kind
-    """guard: use of the question's words over topic (guard.py), or too dense: the verdict. density: the question's
-    keywords per content word of the text. absorbed: share of keyword weight in A. duplicate: whether (1 or 0) an
-    earlier candidate has the very same text, or nearly the same words."""
+    """guard: use of the question's words, against what the topic explains (guard.py), or too dense: the verdict.
+    density: the question's keywords per content word of the text. absorbed: share of keyword weight in A. duplicate:
+    whether (1 or 0) an earlier candidate has the very same text, or nearly the same words."""
     value: float | None
     """None where nothing tells what use is usual."""
     quantile: float | None
@@ -76,13 +73,12 @@ def share_in_a(candidate: Candidate, in_a: BoolArray) -> float:
 
 def _guard(candidate: Candidate, trace: Trace) -> Evidence:
     use, topic = candidate.use, candidate.topic
-    value = None if use is None or topic is None else use / max(topic, _LEAST)
     sentence = verdict(candidate, trace)
     return Evidence(
         kind="guard",
-        value=value,
+        value=use,
         quantile=None,
-        limit=None if value is None else RATIO,
+        limit=None if topic is None else float(explained_use(np.array(topic))),
         flagged=candidate.suspect,
         sentence=f"{sentence[0].upper()}{sentence[1:]}.",
     )

@@ -2,7 +2,9 @@
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from causalviz.guard import DENSE, RATIO
+import numpy as np
+
+from causalviz.guard import DENSE, explained_use
 from causalviz.records import Candidate, Trace
 
 _NOTHING = 0.05
@@ -30,7 +32,7 @@ def verdict(candidate: Candidate, trace: Trace) -> str:
 def reason(candidate: Candidate, trace: Trace) -> str:
     """Say what a suspected document is suspected for; empty where the trace does not tell."""
     use, topic, limit = candidate.use, candidate.topic, trace.density_limit
-    if use is not None and topic is not None and use > RATIO * topic:
+    if use is not None and topic is not None and use > explained_use(np.array(topic)):
         return f"{_use(use)}, while the rest of it has {_topic(topic)}"
     if limit is not None and density(candidate) > DENSE * limit:
         return (

@@ -101,6 +101,8 @@ def _lead(f: Facts) -> str:
 def _body(f: Facts) -> list[Part]:
     if f.settings.method == "similarity":
         return [_text(": ranked by similarity alone, the keywords play no part.")]
+    if f.settings.method == "cross-encoder":
+        return [_text(_cross_encoder(f))]
     if f.settings.method == "guarded":
         return _guarded(f)
     if f.empty:
@@ -264,6 +266,14 @@ def _guarded(f: Facts) -> list[Part]:
         return [*told, *_without_rest(f)]
     tail = " cancels out (causal score 0)." if f.vanished else " makes its causal score."
     return [*told, _text(": "), *_subject(f), _text(tail)]
+
+
+def _cross_encoder(f: Facts) -> str:
+    if f.crossed:
+        return ": ranked by the cross-encoder’s score alone, the keywords play no part."
+    if f.any_crossed:
+        return ": the cross-encoder gave it no score; such documents go last."
+    return ": the cross-encoder gave no candidate a score, so the order by similarity stands."
 
 
 def _only_similarity(f: Facts) -> str:

@@ -31,6 +31,10 @@ class Facts:
     """Suspected of stuffing."""
     reason: str
     """What for; empty where nothing tells, or it is not."""
+    crossed: bool
+    """The cross-encoder scored it."""
+    any_crossed: bool
+    """It scored a candidate at least."""
     keywords: int
     empty: bool
     """No keyword in B."""
@@ -98,6 +102,8 @@ def facts(trace: Trace, ranking: Ranking, settings: RankSettings, index: int) ->
         causal_rank=int(ranking.causal_rank[index]),
         suspect=trace.candidates[index].suspect,
         reason=reason(trace.candidates[index], trace) if trace.candidates[index].suspect else "",
+        crossed=not np.isnan(ranking.cross[index]),
+        any_crossed=not np.isnan(ranking.cross).all(),
         keywords=len(terms),
         empty=bool(ranking.empty_b[index]),
         all_empty=bool(ranking.empty_b.all()),

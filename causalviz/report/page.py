@@ -13,7 +13,7 @@ from string import Template
 
 from causalviz.dag import graph_to_json
 from causalviz.errors import ParameterError, TraceError
-from causalviz.rank import Ranking, rerank
+from causalviz.rank import Ranking, check_method, rerank
 from causalviz.records import JsonObject, Trace
 from causalviz.report.tables import Question, chooser, escaped, how_made, section, shortened
 from causalviz.score import ScoreTable
@@ -57,7 +57,8 @@ def report_html(
         The file's content; it holds no lone surrogate, so that it can be written in UTF-8.
 
     Raises:
-        ParameterError: there is no trace, texts and traces differ in number, or no trace holds the chosen document.
+        ParameterError: there is no trace, texts and traces differ in number, no trace holds the chosen document, or one
+            is to be ranked by a cross-encoder that was not asked.
         TraceError: a trace holds a number that is none.
     """
     _check(traces, texts, chosen)
@@ -82,6 +83,8 @@ def _check(traces: Sequence[Trace], texts: Sequence[Texts] | None, chosen: str |
         raise ParameterError(
             f"there are texts for {len(texts)} questions, but {len(traces)} traces; give one set of texts a trace."
         )
+    for trace in traces:
+        check_method(trace.settings.method, trace.reranker)
     if chosen is not None and not any(chosen == c.id for trace in traces for c in trace.candidates):
         raise ParameterError(
             f"no trace holds the document '{chosen}'; choose the id of one of the candidates."

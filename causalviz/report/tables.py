@@ -32,6 +32,7 @@ _METHODS = {
     "causal": "the causal score",
     "hybrid": "the hybrid of similarity and causal score",
     "guarded": "similarity, except that a document suspected of stuffing takes its causal rank where that is lower",
+    "cross-encoder": "the cross-encoder alone",
 }
 _EMPTY_B = {"last": "go last", "fallback": "keep their similarity as causal score"}
 
@@ -97,6 +98,7 @@ def how_made(questions: Sequence[Question], software: str, *, with_texts: bool) 
             _foreign(shortened(t.query)),
             f"{_foreign(t.knowledge_base)}<br><small>fingerprint {_foreign(t.fingerprint)}</small>",
             escaped(t.encoder) + (", centred" if t.centred else ""),
+            escaped("not computed" if t.reranker is None else t.reranker),
             str(t.settings.tau),
             str(t.settings.alpha),
             escaped(f"{t.settings.method}, {t.settings.mode}"),
@@ -104,7 +106,16 @@ def how_made(questions: Sequence[Question], software: str, *, with_texts: bool) 
         ]
         for t in (q.trace for q in questions)
     ]
-    columns = ("question", "knowledge base", "encoder", "tau", "alpha", "method, mode", "candidates")
+    columns = (
+        "question",
+        "knowledge base",
+        "encoder",
+        "cross-encoder",
+        "tau",
+        "alpha",
+        "method, mode",
+        "candidates",
+    )
     facts = {
         "Made by": escaped(f"{software}; traces of version {VERSION}"),
         "Document text": WITH_TEXTS if with_texts else WITHOUT_TEXTS,
@@ -113,7 +124,7 @@ def how_made(questions: Sequence[Question], software: str, *, with_texts: bool) 
     }
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items())
     return (
-        _table("rp-runs", "Settings the questions were asked with", columns, rows, {3, 4})
+        _table("rp-runs", "Settings the questions were asked with", columns, rows, {4, 5})
         + f"<dl>{listed}</dl>"
     )
 
@@ -164,10 +175,11 @@ def _rankings(q: Question) -> str:
     columns = (
         "rank", "by similarity", "moved", "document", "similarity", "causal score", "final score",
         "shared with the question (A)", "the rest (B)", "guarded rank", "suspected of stuffing",
+        *(["cross-encoder rank", "its score"] if q.trace.reranker is not None else []),
     )  # fmt: skip
     rows = [_standing(q, i) for i in q.ranking.order.tolist()]
     caption = f"Both rankings of {len(rows)} candidates, of {q.trace.documents} {q.trace.unit}s searched"
-    return _table("rp-ranking", caption, columns, rows, {0, 1, 4, 5, 6, 9})
+    return _table("rp-ranking", caption, columns, rows, {0, 1, 4, 5, 6, 9, 11, 12})
 
 
 def _standing(q: Question, i: int) -> Cells:
@@ -188,6 +200,11 @@ def _standing(q: Question, i: int) -> Cells:
         _named(rest) or ("nothing but query keywords" if shared else "no keywords at all"),
         str(ranking.guarded_rank[i]),
         "⚠ yes" if candidate.suspect else "no",
+        *(
+            [str(ranking.cross_rank[i]), _number(float(ranking.cross[i]))]
+            if q.trace.reranker is not None
+            else []
+        ),
     ]
 
 

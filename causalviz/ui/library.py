@@ -9,11 +9,12 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from causalviz.bootstrap import index_into, make_encoder, open_pipeline, sample_pipeline
+from causalviz.bootstrap import index_into, make_encoder, make_reranker, open_pipeline, sample_pipeline
 from causalviz.errors import KnowledgeBaseError, StoppedError
 from causalviz.knowledge_base import FileEntry, IndexResult
-from causalviz.pipeline import Pipeline
+from causalviz.pipeline import Pipeline, with_reranker
 from causalviz.protocols import Encoder, Progress
+from causalviz.records import Trace
 from causalviz.settings import Settings
 
 SAMPLE_NAME = "sample_kb"
@@ -35,6 +36,24 @@ class Library:
     def encoder(self) -> Encoder:
         """The encoder of this app."""
         return make_encoder(self._encoder_name)
+
+    @property
+    def has_reranker(self) -> bool:
+        """Whether a cross-encoder scores what is found too."""
+        return bool(self._settings.reranker)
+
+    def crossed(self, pipeline: Pipeline, trace: Trace, progress: Progress) -> Trace:
+        """Let this app's cross-encoder score a trace's candidates; its first use loads it.
+
+        Raises:
+            ParameterError: there is no reranker of its name.
+            MissingBackendError: its package or weights are absent.
+            BackendError: it failed.
+            KnowledgeBaseError: the knowledge base was indexed again since the question was asked.
+        """
+        reranker = make_reranker(self._settings.reranker)
+        texts = pipeline.base.texts([candidate.id for candidate in trace.candidates], trace.unit)
+        return with_reranker(trace, reranker, texts, progress)
 
     def names(self) -> list[str]:
         """Names to choose from, the sample first."""

@@ -51,12 +51,12 @@ def view_style() -> str:
 
 def page_script() -> str:
     """The live view's JavaScript, and that of the pages beside it."""
-    return "\n".join([view_script(), _joined([ASSETS / "calibrate.js", ASSETS / "evaluate.js"])])
+    return "\n".join([view_script(), _joined([ASSETS / name for name in ("calibrate.js", "evaluate.js", "answer.js")])])
 
 
 def page_style() -> str:
     """Looks of the pages around the view."""
-    return _joined([ASSETS / "page.css", ASSETS / "calibrate.css"])
+    return _joined([ASSETS / name for name in ("page.css", "calibrate.css", "answer.css")])
 
 
 def _joined(paths: Sequence[Path]) -> str:

@@ -12,7 +12,7 @@ from causalviz.ui.questions import Answers
 
 METHOD_WORDS: Mapping[Method, str] = {
     "similarity": "similarity alone",
-    "guarded": "guarded (suspects only)",
+    "guarded": "guarded similarity",
     "hybrid": "hybrid of both",
     "causal": "causal score (s_c)",
 }

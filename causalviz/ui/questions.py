@@ -77,7 +77,7 @@ def ask_question(pipeline: Pipeline, id_: str, text: str) -> Question:
         ParameterError: the question is empty.
         KnowledgeBaseError: the knowledge base holds no document.
     """
-    settings = RankSettings(tau=pipeline.encoder.default_tau(centred=False))
+    settings = RankSettings(tau=pipeline.default_tau(centred=False).tau)
     return Question.of(id_, text, pipeline.ask(text, SearchSettings(), settings))
 
 

@@ -130,7 +130,7 @@ def questions_in(folder: Path, file: Path, encoder: Encoder, progress: Progress)
 
 
 def _asked(themes: Sequence[Theme], pipeline: Pipeline) -> tuple[Trace, ...]:
-    settings = RankSettings(tau=pipeline.encoder.default_tau(centred=False))
+    settings = RankSettings(tau=pipeline.default_tau(centred=False).tau)
     return tuple(
         pipeline.ask_among(theme.query, [d.id for d in theme.documents], SearchSettings(), settings)
         for theme in themes

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from explain.random_traces import cross_score
 from numpy.random import Generator
 from numpy.typing import NDArray
 from oracle import World, WorldDocument
@@ -36,7 +37,8 @@ COMPUTE = """([text, settings]) => {
     const row = [r.final, r.rank, r.order];
     if (choice.full) {
       row.push(r.causal, r.normalisedSimilarity, r.normalisedCausal, r.hybrid, r.similarityRank, r.causalRank);
-      row.push(r.hybridRank, r.guarded, r.guardedRank, r.emptyB, r.inA, r.ranges.similarity, r.ranges.causal);
+      row.push(r.hybridRank, r.guarded, r.guardedRank, r.cross, r.crossRank);
+      row.push(r.emptyB, r.inA, r.ranges.similarity, r.ranges.causal);
       for (let i = 0; i < table.n; i++) row.push(CausalVizRerank.contributions(table, r, i));
     }
     return row.map((part) => Array.from(part)).flat();
@@ -65,6 +67,8 @@ def numbers(trace: Trace, ranking: Ranking, *, full: bool) -> list[NDArray[Any]]
             ranking.hybrid_rank,
             ranking.guarded,
             ranking.guarded_rank,
+            ranking.cross,
+            ranking.cross_rank,
             ranking.empty_b,
             ranking.in_a.ravel(),
             np.array([sim.min(initial=np.inf), sim.max(initial=-np.inf)]),
@@ -106,6 +110,7 @@ def random_world(
             vector=direction(),
             weights={t: weight() for t in chosen},
             suspect=rng.random() < 0.3,
+            cross=cross_score(rng, coarse=coarse),
         )
         # Now and then the very same document again, or another with the same similarity.
         if documents and rng.random() < 0.15:
@@ -129,6 +134,7 @@ def wild_trace(rng: Generator, count: int) -> Trace:
         return replace(
             candidate,
             similarity=float(reals(1)[0]),
+            cross_encoder=float(reals(1)[0]),
             weights=np.maximum(np.abs(reals(n)), np.float32(1e-45)),
             cosines=rng.uniform(-1, 1, n).astype(np.float32),
             relevance=reals(n),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.view_page import ViewPage, document, three, trace
+from explain.random_traces import cross_score
 from oracle import World, WorldDocument
 from playwright.sync_api import Page
 from strategies import EMPTY_B, METHODS, MODES, trace_of, unit
@@ -151,6 +152,7 @@ class Facts:
         before, after = ranking.similarity_rank, ranking.rank
         others = [j for j in range(len(after)) if j != i]
         self.choice, self.ranking, self.i = choice, ranking, i
+        self.crosses = [candidate.cross_encoder for candidate in given.candidates]
         self.candidate, self.limit = given.candidates[i], given.density_limit
         self.suspects = {j for j, candidate in enumerate(given.candidates) if candidate.suspect}
         self.terms = given.candidates[i].terms
@@ -276,6 +278,11 @@ CLAIMS: dict[str, Callable[[Facts, re.Match[str]], bool]] = {
     r"keywords change nothing": lambda f, _: not f.passed | f.passed_by,
     r"all weight is on similarity": lambda f, _: f.choice.alpha == 1 and f.choice.method == "hybrid",
     r"by similarity alone": lambda f, _: f.choice.method == "similarity" and not f.passed | f.passed_by,
+    r"by the cross-encoder’s score alone": lambda f, _: f.crosses[f.i] is not None,
+    r"gave it no score; such documents go last": lambda f, _: (
+        f.crosses[f.i] is None and f.to > sum(score is not None for score in f.crosses) > 0
+    ),
+    r"gave no candidate a score": lambda f, _: set(f.crosses) == {None} and not f.passed | f.passed_by,
     r"causal rank (\d+)": lambda f, m: int(m[1]) == f.ranking.causal_rank[f.i],
     r"similarity rank (\d+)": lambda f, m: int(m[1]) == f.from_,
     r"no better placed": lambda f, _: f.ranking.causal_rank[f.i] >= f.from_ > f.to,
@@ -349,7 +356,12 @@ def random_trace(seed: int) -> Trace:
     terms = {name: unit(random.integers(-2, 3, size=dim)) for name in names}
     for name, opposite in (("t3", "t4"), ("t5", "t6"), ("t7", "t8")):
         terms[opposite] = tuple(-x for x in terms[name])
-    found = tuple(WorldDocument(f"d{i}", unit(random.integers(-2, 3, size=dim)), weights()) for i in range(8))
+    found = tuple(
+        WorldDocument(
+            f"d{i}", unit(random.integers(-2, 3, size=dim)), weights(), cross=cross_score(random, coarse=True)
+        )
+        for i in range(8)
+    )
     plain = trace_of(
         World(query=unit(random.normal(size=dim)), query_terms=tuple(names[:2]), terms=terms, documents=found)
     )

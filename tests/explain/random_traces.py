@@ -34,7 +34,11 @@ def random_trace(rng: Generator, count: int, *, coarse: bool = False) -> Trace:
             for term in chosen
         }
         document = WorldDocument(
-            id=f"d{i:03}", vector=direction(), weights=weights, suspect=rng.random() < 0.3
+            id=f"d{i:03}",
+            vector=direction(),
+            weights=weights,
+            suspect=rng.random() < 0.3,
+            cross=cross_score(rng, coarse=coarse),
         )
         if documents and rng.random() < 0.15:
             document = replace(documents[int(rng.integers(i))], id=document.id)
@@ -43,6 +47,13 @@ def random_trace(rng: Generator, count: int, *, coarse: bool = False) -> Trace:
         documents.append(document)
     world = World(query=direction(), query_terms=tuple(asked), terms=terms, documents=tuple(documents))
     return trace_of(world)
+
+
+def cross_score(rng: Generator, *, coarse: bool) -> float | None:
+    """Draw a cross-encoder's score, now and then none; coarse ones tie."""
+    if rng.random() < 0.1:
+        return None
+    return float(rng.integers(-2, 3)) if coarse else float(np.float32(rng.normal(scale=4)))
 
 
 def worked_example() -> Trace:

@@ -66,6 +66,11 @@ def test_methods_without_alpha_flip_in_tau_alone() -> None:
     assert to_be_first(by_score, 0).both == (EIGHT, 0.5)
     by_similarity = tau_states(trace, replace(trace.settings, method="similarity"))
     assert {(f.tau, f.alpha) for f in neighbour_flips(by_similarity)} == {(None, None)}
+    scored = tuple(replace(c, cross_encoder=float(i)) for i, c in enumerate(trace.candidates))
+    by_model = tau_states(replace(trace, candidates=scored), replace(trace.settings, method="cross-encoder"))
+    assert [(f.upper, f.lower) for f in neighbour_flips(by_model)] == [(2, 1), (1, 0)]
+    assert {(f.tau, f.alpha) for f in neighbour_flips(by_model)} == {(None, None)}
+    assert to_be_first(by_model, 0) == FirstPlace(rank=3, tau=None, alpha=None, both=None)
 
 
 def test_the_exact_double_is_found() -> None:

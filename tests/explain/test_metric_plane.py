@@ -57,7 +57,7 @@ def reciprocal(watched: tuple[int, ...]) -> Callable[[IndexVector], float]:
     return lambda order: 1 / (1 + float(np.flatnonzero(np.isin(order, watched))[0]))
 
 
-@pytest.mark.parametrize("method", ["hybrid", "causal", "similarity"])
+@pytest.mark.parametrize("method", ["hybrid", "causal", "similarity", "cross-encoder"])
 @pytest.mark.parametrize("coarse", [False, True])
 def test_the_mean_is_that_of_reranking_every_trace(method: Method, *, coarse: bool) -> None:
     rng = np.random.default_rng([7, coarse])

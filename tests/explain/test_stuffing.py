@@ -53,12 +53,12 @@ def test_the_guard_has_the_first_word() -> None:
         candidates=(
             replace(first, suspect=True, use=4.125, topic=0.5),
             replace(second, suspect=True, use=1.0, topic=1.0, repeats=25, tokens=100),
-            replace(third, use=1.25, topic=0.04, repeats=15, tokens=100),
+            replace(third, use=0.5, topic=0.04, repeats=15, tokens=100),
         ),
         density_limit=0.12,
     )
     words, dense, clear = (stuffing_evidence(trace, trace.settings, i)[0] for i in range(3))
-    assert (words.kind, words.value, words.limit, words.flagged) == ("guard", 8.25, 5, True)
+    assert (words.kind, words.value, words.limit, words.flagged) == ("guard", 4.125, 1, True)
     assert words.sentence == (
         "Suspected of stuffing: it uses the question’s words 4.1 times as much as documents here usually do, while the "
         "rest of it has 0.5 times as much to do with the other results."
@@ -70,7 +70,7 @@ def test_the_guard_has_the_first_word() -> None:
     )
     assert not clear.flagged
     assert clear.sentence == (
-        "Not suspected of stuffing: it uses the question’s words 1.3 times as much as documents here usually do, and "
+        "Not suspected of stuffing: it uses the question’s words 0.5 times as much as documents here usually do, and "
         "the rest of it has next to nothing to do with the other results."
     )
     # Beyond the limit, but not suspected: one mark, the guard's.

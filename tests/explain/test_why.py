@@ -77,6 +77,47 @@ def test_the_sentences_of_the_worked_example(chosen: RankSettings, sentences: di
     assert {i: told(EXAMPLE, chosen, i) for i in sentences} == sentences
 
 
+def crossed(*given: float | None) -> Trace:
+    """Let a cross-encoder score the worked example."""
+    candidates = tuple(
+        replace(candidate, cross_encoder=score)
+        for candidate, score in zip(EXAMPLE.candidates, given, strict=True)
+    )
+    return replace(EXAMPLE, candidates=candidates, reranker="a cross-encoder")
+
+
+@pytest.mark.parametrize(
+    ("given", "index", "expected"),
+    [
+        (
+            (-1.5, 4.0, None),
+            0,
+            "Moved down 1: ranked by the cross-encoder’s score alone, the keywords play no part.",
+        ),
+        (
+            (-1.5, 4.0, None),
+            2,
+            "Stays at rank 3: the cross-encoder gave it no score; such documents go last.",
+        ),
+        (
+            (None, None, None),
+            1,
+            "Stays at rank 2: the cross-encoder gave no candidate a score, so the order by similarity stands.",
+        ),
+        (
+            (4.0, 1.5, 1.5),
+            2,
+            (
+                "Stays at rank 3: ranked by the cross-encoder’s score alone, the keywords play no part. "
+                "Its final score equals that of 1 document; equal scores keep the order by similarity."
+            ),
+        ),
+    ],
+)
+def test_the_cross_encoder_says_why(given: tuple[float | None, ...], index: int, expected: str) -> None:
+    assert told(crossed(*given), RankSettings(tau=0.9, method="cross-encoder"), index) == expected
+
+
 def suspects(*given: tuple[float, float] | None) -> Trace:
     """Suspect those candidates of the worked example that have a use and a topic."""
     candidates = tuple(

@@ -10,7 +10,7 @@ import gradio as gr
 from causalviz.settings import Settings
 from causalviz.ui import present
 from causalviz.ui.library import Library
-from causalviz.ui.pages import calibrate, evaluate, explore, tune
+from causalviz.ui.pages import answer, calibrate, evaluate, explore, tune
 from causalviz.ui.tuning import Sample
 
 _FONTS = ["system-ui", "Noto Sans CJK SC", "Noto Sans SC", "Microsoft YaHei", "PingFang SC", "sans-serif"]
@@ -33,6 +33,8 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
             labels = calibrate.build(library, explored, tab)
         with gr.Tab("Evaluate") as tab:
             evaluate.build(library, sample, evaluate.Around(explore=explored, labels=labels, tabs=tabs), tab)
+        with gr.Tab("Answer") as tab:
+            answer.build(settings, explored, tab)
     return blocks
 
 

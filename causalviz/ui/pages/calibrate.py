@@ -269,7 +269,7 @@ class _Page:
     @staticmethod
     def _kept(judged: Judged) -> str:
         search = SearchSettings()
-        settings = RankSettings(tau=judged.pipeline.encoder.default_tau(centred=search.centred))
+        settings = RankSettings(tau=judged.pipeline.default_tau(centred=search.centred).tau)
         return default_choice(judged.pipeline, search, settings).note or ""
 
 

@@ -1,15 +1,17 @@
 """The Explore page: ask one question, see both rankings and why."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
 
-from causalviz.errors import CausalvizError
+from causalviz.errors import CausalvizError, StoppedError
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings, Trace, Unit
 from causalviz.ui import present
+from causalviz.ui.crossing import Crossing
 from causalviz.ui.judging import default_choice
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
 from causalviz.ui.pages.failing import notice
@@ -19,8 +21,11 @@ from causalviz.ui.pages.uploads import UploadDrawer
 EXPLORE = "explore"
 """Id of this page's tab."""
 _SESSION_SECONDS = 6 * 3600
+_SCORES_ARE_IN = "The cross-encoder’s scores are in: “Rank by” offers them now."
 Asked = tuple[Pipeline, Trace] | None
 """What a session asked last, and of whom."""
+Crossed = tuple[Trace, Trace] | None
+"""A trace before and after a cross-encoder scored it."""
 
 # These snippets run in the page. The view and the trace it was given hang on its root element.
 _ON_LOAD = """
@@ -43,6 +48,7 @@ watch("value", () => {
     shared = null;
   }
   if (message.texts) view.showTexts(message.texts);
+  if (message.note) view.notify(message.note, message.kind);
   if (message.idle) view.setStatus({ kind: "idle", message: message.idle });
   if (message.error) view.setStatus({ kind: "error", message: message.error });
   if (message.report) {
@@ -83,6 +89,14 @@ class Explore:
     ruling: gr.Markdown
     """Says by which method a new question is ranked, where a calibration has a say."""
     missing: gr.Dropdown
+    inputs: Sequence[gr.components.Component]
+    """What decides what is asked: the question, the knowledge base, the session's documents, the search options."""
+    ask: Callable[..., Any]
+    """Takes their values and gives those of ``view``, ``asked`` and ``ruling``; it may raise CausalvizError."""
+    crossed: gr.State
+    """What the cross-encoder scored last."""
+    cross: Callable[[Asked, gr.Request], Iterator[Any]] | None
+    """Scores what was asked last and tells how far it is; gives ``view`` and ``crossed``. None: nothing scores."""
 
     def follow(self, event: Any) -> None:  # noqa: ANN401 - Gradio's dependency has no public name
         """Bring what belongs to a trace after an event that puts one into ``view`` and ``asked``."""
@@ -90,6 +104,12 @@ class Explore:
         # The texts follow in a second message: finding keywords in them takes longer than ranking.
         event.then(_Answers.texts, self.asked, self.view, **private)
         event.then(MissingDrawer.choices, self.asked, self.missing, **private)
+        if self.cross is not None:
+            # A cross-encoder takes seconds: the ranking is there before, and its scores come in when it is done.
+            # A new question must not wait for the scores of the one before, which it stops.
+            private["trigger_mode"] = "multiple"
+            scored = event.then(self.cross, self.asked, [self.view, self.crossed], **private)
+            scored.then(_Answers.adopt, [self.asked, self.crossed], [self.view, self.asked], **private)
 
 
 def build(library: Library, blocks: gr.Blocks) -> Explore:
@@ -162,6 +182,10 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
         asked=asked,
         ruling=ruling,
         missing=missing.document,
+        inputs=inputs,
+        ask=answers.asked,
+        crossed=gr.State(None, time_to_live=_SESSION_SECONDS),
+        cross=answers.cross if library.has_reranker else None,
     )
     for answered in asking:
         page.follow(answered)
@@ -177,17 +201,22 @@ class _Answers:
 
     def __init__(self, library: Library) -> None:
         self._library = library
+        self._crossing = Crossing(library)
 
     def ask(self, query: str, name: str, own: Upload | None, *chosen: Any) -> Any:  # noqa: ANN401 - what Gradio passes and takes
         """Give the message to the view, what was asked of whom, and what decided the method."""
         try:
-            pipeline = self._library.pipeline_for(name, own)
-            search = _search_settings(*chosen)
-            settings = RankSettings(tau=pipeline.encoder.default_tau(centred=search.centred))
-            choice = default_choice(pipeline, search, settings)
-            trace = pipeline.ask(query, search, replace(settings, method=choice.method))
+            return self.asked(query, name, own, *chosen)
         except CausalvizError as error:
             return present.error_message(str(error)), None, gr.skip()
+
+    def asked(self, query: str, name: str, own: Upload | None, *chosen: Any) -> Any:  # noqa: ANN401 - as ask
+        """Do the same, but leave errors to the caller."""
+        pipeline = self._library.pipeline_for(name, own)
+        search = _search_settings(*chosen)
+        settings = RankSettings(tau=pipeline.default_tau(centred=search.centred).tau)
+        choice = default_choice(pipeline, search, settings)
+        trace = pipeline.ask(query, search, replace(settings, method=choice.method))
         overriding = " “Rank by” overrides it." if choice.obeyed else ""
         ruling = present.plain_markdown(choice.note or "") + overriding
         decided = f"{trace.fingerprint} {choice.method} {choice.note}" if choice.note else ""
@@ -196,6 +225,31 @@ class _Answers:
             (pipeline, trace),
             gr.Markdown(ruling, visible=bool(ruling)),
         )
+
+    def cross(self, last: Asked, request: gr.Request) -> Iterator[Any]:
+        """Let the cross-encoder score what was asked last; tell how far it is once that takes long."""
+        if last is None or not last[1].candidates:
+            yield gr.skip(), gr.skip()
+            return
+        told: Any = gr.skip()
+        try:
+            for found in self._crossing.run(str(request.session_hash), *last):
+                if isinstance(found, str):
+                    yield present.message({"note": found, "kind": "note"}), gr.skip()
+                    told = present.message({"note": _SCORES_ARE_IN, "kind": "note"})
+                else:
+                    yield told, (last[1], found)
+        except StoppedError:
+            yield gr.skip(), gr.skip()
+        except CausalvizError as error:
+            yield present.message({"note": f"No cross-encoder scores: {error}", "kind": "warn"}), gr.skip()
+
+    @staticmethod
+    def adopt(last: Asked, crossed: Crossed) -> Any:  # noqa: ANN401 - what Gradio takes
+        """Put a cross-encoder's scores into what is shown, unless something else was asked meanwhile."""
+        if last is None or crossed is None or last[1] is not crossed[0]:
+            return gr.skip(), gr.skip()
+        return present.trace_message(crossed[1]), (last[0], crossed[1])
 
     @staticmethod
     def texts(last: Asked) -> Any:  # noqa: ANN401 - a message, or no update

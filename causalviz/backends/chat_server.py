@@ -1,0 +1,202 @@
+"""A chat model behind an OpenAI-compatible server: vLLM, Ollama, llama.cpp, or a hosted one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from causalviz.answer.prompt import utf8_tokens
+from causalviz.errors import BackendError, MissingBackendError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    import openai
+
+    from causalviz.protocols import Ending
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 120.0
+"""Between two pieces of a reply; a local server reads a long prompt before it writes the first."""
+RETRIES = 2
+"""After a refusal that may pass (429, 5xx, no connection), with the pause the server asks for."""
+TOLD = 200
+"""Characters of what a server tells that an error repeats."""
+_LOST = {"RemoteProtocolError", "ReadError"}
+"""Causes of a lost connection that had been there."""
+
+
+class ServerChat:
+    """One model of one server. The key goes into requests and nowhere else."""
+
+    def __init__(self, url: str, model: str, key: str = "", read_seconds: float = READ_SECONDS) -> None:
+        """Prepare a client; nothing is sent yet.
+
+        Args:
+            url: Base address, with the /v1 most servers have.
+            model: A name the server knows.
+            key: "" where the server asks for none.
+            read_seconds: Longest silence.
+
+        Raises:
+            ParameterError: the address is none, or holds a secret.
+            MissingBackendError: the client library is not installed.
+        """
+        host = _host(url)
+        try:
+            from openai import OpenAI, Timeout
+        except ImportError as error:
+            raise MissingBackendError(
+                f"chat model '{model}' needs the package openai ({error}); run `pip install -r requirements.txt`."
+            ) from error
+        self._host = host
+        self._server = f"the chat server {host}"
+        self._model = model
+        self._key = key
+        self._client = OpenAI(
+            base_url=url,
+            api_key=key or "none",
+            timeout=Timeout(read_seconds, connect=CONNECT_SECONDS),
+            max_retries=RETRIES,
+        )
+
+    @property
+    def name(self) -> str:
+        """The model and its server."""
+        return f"{self._model} at {self._host}"
+
+    @property
+    def context(self) -> int | None:
+        """Not told: the protocol has no place for it."""
+        return None
+
+    def count_tokens(self, text: str) -> int:
+        """Estimate by length; see utf8_tokens."""
+        return utf8_tokens(text)
+
+    def reply(self, prompt: str, limit: int, piece: Callable[[str], None]) -> Ending:
+        """See ChatModel. The most likely words are asked for, so that two prompts differ by their sources alone."""
+        came, ended = False, None
+        with closing(self._stream(prompt, limit)) as stream:
+            for text, reason in stream:
+                came, ended = True, reason or ended
+                piece(text)
+        if ended is None:
+            raise BackendError(self._broken_off if came else self._no_stream)
+        return "cut" if ended == "length" else "complete"
+
+    def _stream(self, prompt: str, limit: int) -> Generator[tuple[str, str | None]]:
+        """Give pieces of text, each with the reason why the reply ends there, if it does."""
+        import openai
+
+        try:
+            with self._client.chat.completions.create(
+                model=self._model,
+                messages=[{"role": "user", "content": prompt}],
+                max_tokens=limit,
+                temperature=0,
+                stream=True,
+            ) as stream:
+                for chunk in stream:
+                    # Some servers close with a chunk that has no choice, but the count of tokens.
+                    for choice in (chunk.choices or [])[:1]:
+                        yield choice.delta.content or "", choice.finish_reason
+        # The causes are not chained: they quote the server, which may quote the key.
+        except openai.OpenAIError as error:
+            raise BackendError(self._sentence(error)) from None
+        except (ValueError, AttributeError, TypeError):
+            # The client hands on what comes without checking it.
+            raise BackendError(self._no_stream) from None
+
+    @property
+    def _no_stream(self) -> str:
+        return (
+            f"{self._server} sent a reply that is no chat stream; check that CAUSALVIZ_CHAT_URL ends right, "
+            "usually /v1."
+        )
+
+    @property
+    def _broken_off(self) -> str:
+        return (
+            f"{self._server} broke off in the middle of its reply; check that it still runs, then ask again."
+        )
+
+    def _sentence(self, error: openai.OpenAIError) -> str:
+        """What happened and what helps. What the server said is shown short, without the key."""
+        import openai
+
+        server = self._server
+        match error:
+            case openai.APIStatusError():
+                return self._refusal(error.status_code, error)
+            case openai.APITimeoutError():
+                return (
+                    f"{server} was silent for too long; check that the model is loaded and not too large for that "
+                    "machine, then ask again."
+                )
+            case openai.APIConnectionError() if type(error.__cause__).__name__ in _LOST:
+                return self._broken_off
+            case openai.APIConnectionError():
+                return f"{server} cannot be reached; start it, or correct CAUSALVIZ_CHAT_URL."
+            case _:
+                return f"{server} reported a fault{self._told(error)}; look into its log, then ask again."
+
+    def _refusal(self, status: int, error: openai.APIStatusError) -> str:
+        server, model = self._server, self._model
+        match status:
+            case 401 | 403:
+                # What the server tells is left out: some quote the key.
+                return (
+                    f"{server} refused the key ({status}); set OPENAI_API_KEY to one that may use '{model}', "
+                    "and start again."
+                )
+            case 404:
+                return (
+                    f"{server} knows no model '{model}' at this address (404); set CAUSALVIZ_CHAT_MODEL to one "
+                    "it offers, and check that CAUSALVIZ_CHAT_URL ends in the right path, usually /v1."
+                )
+            case 429:
+                pause = error.response.headers.get("retry-after", "")
+                wait = f"wait {pause} seconds" if pause.isdigit() else "wait a minute"
+                return f"{server} takes no more requests for now (429); {wait}, then ask again, or check its quota."
+            case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                return f"{server} failed ({status}{self._told(error)}); look into its log, then ask again."
+            case _:
+                return (
+                    f"{server} refused the request ({status}{self._told(error)}); lower the token budget, or choose "
+                    "another model."
+                )
+
+    def _told(self, error: openai.OpenAIError) -> str:
+        body = getattr(error, "body", None)
+        message = body.get("message") if isinstance(body, dict) else None
+        if not isinstance(message, str) or not message.strip():
+            return ""
+        told = " ".join(message.split()).rstrip(".")
+        return f": {told.replace(self._key, '***') if self._key else told}"[:TOLD]
+
+
+def _host(url: str) -> str:
+    """Return host and port of an address.
+
+    Raises:
+        ParameterError: it is none, or holds a secret, since addresses are shown.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in {"http", "https"}:
+        raise ParameterError(
+            f"CAUSALVIZ_CHAT_URL is '{url.rpartition('@')[2][:TOLD]}', but an address such as "
+            "http://127.0.0.1:11434/v1 was expected; correct it."
+        )
+    if parts.username is not None or parts.query:
+        raise ParameterError(
+            f"CAUSALVIZ_CHAT_URL of {host} holds a user, password or query, but addresses are shown; put the key into "
+            "OPENAI_API_KEY."
+        )
+    return f"{host}:{port}" if port else host

@@ -1,0 +1,85 @@
+"""Which absorption threshold suits an encoder: read off the cosines of random keyword pairs."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from causalviz.records import FloatVector
+
+SHARE = 0.995
+"""Of random keyword pairs, this share is to lie below tau (METHOD.md, section 4)."""
+LEAST_TERMS = 50
+"""Fewer keywords have too few pairs to say where 99.5 % of them lie."""
+
+Origin = Literal["encoder", "knowledge base", "exact"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TauProposal:
+    """A threshold read off a knowledge base, and what it was read from."""
+
+    tau: float
+    below: float
+    """Share of the pairs whose cosine is less than tau; under SHARE only where several pairs tie at tau."""
+    pairs: int
+
+    @property
+    def reason(self) -> str:
+        """What the value rests on, for people."""
+        return f"{100 * self.below:.1f} % of {self.pairs:,} random keyword pairs lie below"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DefaultTau:
+    """The threshold to use where none is given, and where it comes from."""
+
+    tau: float
+    origin: Origin
+    reason: str
+    """One sentence."""
+
+
+def propose_tau(random_pairs: FloatVector, terms: int) -> TauProposal | None:
+    """Propose tau as an upper quantile of the cosines of random keyword pairs.
+
+    tau is one of the cosines, the least that SHARE of them lie below: so a strictly increasing change of the cosines
+    changes tau alike, and what tau absorbs stays the same.
+
+    Args:
+        random_pairs: (n,), cosines, ascending; n > 0 where there are terms enough.
+        terms: Keywords the pairs were drawn from.
+
+    Returns:
+        None where there are under LEAST_TERMS terms.
+    """
+    if terms < LEAST_TERMS:
+        return None
+    n = len(random_pairs)
+    # Rounding takes the cosine of a vector with itself a little past 1.
+    tau = np.clip(random_pairs[min(math.ceil(SHARE * n), n - 1)], -1, 1)
+    return TauProposal(tau=float(tau), below=float((random_pairs < tau).mean()), pairs=n)
+
+
+def default_tau(known: float | None, proposal: TauProposal | None) -> DefaultTau:
+    """Choose between the value measured for an encoder and the proposal of a knowledge base.
+
+    Args:
+        known: Encoder.default_tau.
+        proposal: propose_tau.
+
+    Returns:
+        The encoder's value where there is one; else the proposal; else 1, at which only the question's own keywords
+        are absorbed: of a cosine scale nobody knows, it alone absorbs nothing wrongly.
+    """
+    if known is not None:
+        return DefaultTau(tau=known, origin="encoder", reason=f"tau {known:g} is known to suit this encoder.")
+    if proposal is not None:
+        reason = f"tau {proposal.tau:.3f} is proposed for this knowledge base: {proposal.reason}."
+        return DefaultTau(tau=proposal.tau, origin="knowledge base", reason=reason)
+    reason = (
+        f"No tau is known for this encoder, and the knowledge base has under {LEAST_TERMS} keywords to propose one "
+        "from: only the question's own keywords are absorbed (tau 1)."
+    )
+    return DefaultTau(tau=1.0, origin="exact", reason=reason)
