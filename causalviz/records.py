@@ -18,7 +18,7 @@ Mode = Literal["semantic", "exact"]
 EmptyB = Literal["last", "fallback"]
 
 DEFAULT_METHOD: Method = "hybrid"
-"""What ranks where no calibration has chosen."""
+"""What ranks where neither a person nor a calibration has chosen: the paper's choice (docs/adr/0006-guard.md)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

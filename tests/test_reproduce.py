@@ -109,35 +109,70 @@ def reliabilities(gate: paper.Gate) -> str:
 # The command
 
 
-def test_what_it_measures_is_what_the_other_commands_measure(
-    encoder: str, reranker: str, scifact: str, capsys: pytest.CaptureFixture[str]
+def check_against_the_other_commands(
+    found: Any,  # noqa: ANN401 - any JSON
+    folder: str,
+    encoder: list[str],
+    reranker: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    models = ["--encoder", encoder, "--reranker", reranker]
-    found = run_json(capsys, "reproduce", *models, "--collections", scifact)
+    """Compare with `diagnose`, `evaluate` and `calibrate`; without a reranker they leave its column out."""
     table, (collection,), gates = found["table_2"], found["table_3"], found["table_4"]
-    assert (table["tau"], collection["tau"], found["top_k"], found["alpha"]) == (0.6, 0.6, 20, 0.5)
+    left_out = set() if reranker else {"cross-encoder"}
 
-    diagnosed = run_json(capsys, "diagnose", THEMES, *models)
-    assert (found["encoder"], found["reranker"]) == (diagnosed["encoder"], diagnosed["reranker"])
+    diagnosed = run_json(capsys, "diagnose", THEMES, *encoder, *reranker)
+    assert (found["encoder"], table["tau"]) == (diagnosed["encoder"], diagnosed["tau"])
+    assert found["reranker"] == diagnosed.get("reranker")
     for key in ("mean_target_rank", "mean_stuffed_rank"):
-        assert ours(table[key]) == {name: diagnosed[key][name] for name in TABLE_2}
+        assert set(table[key]) == TABLE_2
+        assert ours(table[key]) == {name: diagnosed[key][name] for name in TABLE_2 - left_out}
     for theme, other in zip(table["themes"], diagnosed["themes"], strict=True):
         assert theme["id"] == other["id"]
-        assert ours(theme["target_rank"]) == {name: other["target_rank"][name] for name in TABLE_2}
+        assert ours(theme["target_rank"]) == {name: other["target_rank"][name] for name in TABLE_2 - left_out}
 
-    evaluated = run_json(capsys, "evaluate", scifact, *models)
+    evaluated = run_json(capsys, "evaluate", folder, *encoder, *reranker)
+    assert collection["tau"] == evaluated["tau"]
     assert set(collection["methods"]) == TABLE_3
-    for name, pairs in collection["methods"].items():
-        assert ours(pairs) == evaluated["methods"][name]
+    for name in TABLE_3 - left_out:
+        assert ours(collection["methods"][name]) == evaluated["methods"][name]
 
-    for gate, target, probes in zip(gates, [THEMES, scifact], [4, 30], strict=True):
-        calibrated = run_json(capsys, "calibrate", target, "--encoder", encoder, "--probes", str(probes))
-        assert gate["labelled"] == calibrated["labelled"]
+    for gate, target, probes in zip(gates, [THEMES, folder], [4, 30], strict=True):
+        calibrated = run_json(capsys, "calibrate", target, *encoder, "--probes", str(probes))
+        assert (gate["measure"], gate["labelled"]) == (calibrated["measure"], calibrated["labelled"])
         assert gate["probes"]["ours"] == calibrated["probes"]
+        assert set(gate["methods"]) == set(calibrated["deltas"])
         for name, method in gate["methods"].items():
             assert method["delta"] == calibrated["deltas"][name]
             assert method["reliability"]["ours"] == calibrated["reliability"][name]
             assert method["enable"]["ours"] == (method["delta"] > 0)
+
+
+def test_with_models_of_the_papers_kinds_it_measures_what_the_other_commands_do(
+    encoder: str, reranker: str, scifact: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = ["--encoder", encoder], ["--reranker", reranker]
+    found = run_json(capsys, "reproduce", *models[0], *models[1], "--collections", scifact)
+    assert (found["top_k"], found["alpha"]) == (20, 0.5)
+    assert found["table_2"]["tau"] == found["table_3"][0]["tau"] == 0.6
+    assert found["encoder"].startswith("bge-m3@")
+    check_against_the_other_commands(found, scifact, *models, capsys)
+
+
+def test_with_the_bundled_encoder_too_and_stuffing_is_demoted(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = str(write(place / "mine"))
+    encoder = ["--encoder", "e5-small"]
+    found = run_json(capsys, "reproduce", *encoder, *NO_RERANKER, "--collections", mine)
+    check_against_the_other_commands(found, mine, encoder, [], capsys)
+    target, stuffed = (ours(found["table_2"][f"mean_{what}_rank"]) for what in ("target", "stuffed"))
+    # every column is another method's
+    assert len(set(stuffed.values())) == len(stuffed)
+    assert min(stuffed["semantic"], stuffed["hybrid"]) > stuffed["similarity"]
+    assert target["hybrid"] < target["similarity"]
+    assert found["table_4"][0]["methods"]["hybrid"]["enable"] == {"ours": True, "paper": True}
+    (collection,) = found["table_3"]
+    assert {pair["paper"] for pairs in collection["methods"].values() for pair in pairs.values()} == {None}
 
 
 def test_the_papers_figure_stands_beside_ours(
@@ -193,21 +228,6 @@ def test_without_collections_it_says_what_the_rest_needs(
     assert code == 0
     assert "Table 3 and the rest of Table 4 need test collections (BEIR layout): --collections FOLDER" in out
     assert "Table 3. " not in out
-
-
-def test_the_bundled_encoder_reproduces_that_stuffing_is_demoted(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    mine = str(write(place / "mine"))
-    found = run_json(capsys, "reproduce", "--encoder", "e5-small", *NO_RERANKER, "--collections", mine)
-    assert found["encoder"] == "e5-small"
-    stuffed = ours(found["table_2"]["mean_stuffed_rank"])
-    assert min(stuffed["semantic"], stuffed["hybrid"]) > stuffed["similarity"]
-    target = ours(found["table_2"]["mean_target_rank"])
-    assert target["hybrid"] < target["similarity"]
-    assert found["table_4"][0]["methods"]["hybrid"]["enable"] == {"ours": True, "paper": True}
-    (collection,) = found["table_3"]
-    assert {pair["paper"] for pairs in collection["methods"].values() for pair in pairs.values()} == {None}
 
 
 def test_a_draw_on_which_nothing_is_found_leaves_the_other_tables(

@@ -209,7 +209,8 @@
       slider,
       h("div.cv-ends", null, h("span.cv-end", null, "only the causal score"), h("span.cv-end", null, "only similarity")),
     );
-    slider.addEventListener("input", () => change({ alpha: Number(slider.value) }, true));
+    // Whoever moves it wants to see the hybrid.
+    slider.addEventListener("input", () => change({ alpha: Number(slider.value), method: "hybrid" }, true));
     slider.addEventListener("change", () => change({}, false));
     function update(state) {
       if (slider.cvAlpha !== state.alpha) {
@@ -219,7 +220,7 @@
       setStyle(element, "--cv-at", `${(100 * state.alpha).toFixed(2)}%`);
       setText(value, plain(state.alpha));
       toggle(element, "cv-unused", state.method !== "hybrid");
-      setText(note, state.method === "hybrid" ? "" : "for the hybrid only");
+      setText(note, state.method === "hybrid" ? "" : "move it to rank by the hybrid");
     }
     return { element, slider, update };
   }

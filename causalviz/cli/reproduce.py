@@ -174,6 +174,7 @@ def _gate_of_themes(diagnosis: Diagnosis, seed: int) -> _Gate:
 
 
 def _gate_of_collection(found: _Measured, seed: int) -> _Gate:
+    """Judge by the scores of Table 3, as the paper does; `calibrate` leaves out questions nothing in it answers."""
     values = {name: [one["ndcg@10"] for one in found.scores[COLUMNS[name]].values()] for name in GATED}
     name, theirs = found.collection.name, found.theirs.gate if found.theirs else None
     try:

@@ -124,7 +124,8 @@ def test_dragging_re_ranks_in_the_page_as_python_does(explore: Page) -> None:
         set_slider(explore, 0, tau)
         set_slider(explore, 1, alpha)
         state = explore.evaluate("document.querySelector('.causalviz-root').view.state()")
-        settings = replace(trace.settings, tau=state["tau"], alpha=state["alpha"])
+        # moving alpha asks for the hybrid
+        settings = replace(trace.settings, tau=state["tau"], alpha=state["alpha"], method="hybrid")
         assert (state["tau"], state["alpha"]) == pytest.approx((tau, alpha), abs=0.001)
         assert order_on_screen(explore) == rerank(table, settings).order.tolist()
     assert requests == []
@@ -323,6 +324,6 @@ def test_nothing_is_cut_off(page: Page, app: str, width: int, theme: str) -> Non
     overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert overflow <= 0
     # the first card of the ranking is in sight without scrolling
-    box = page.locator(AFTER).first.bounding_box()
+    box = page.locator(f"{AFTER}:has(.cv-rank:text-is('1'))").bounding_box()
     assert box is not None
     assert box["y"] < 900
