@@ -51,7 +51,9 @@ def view_style() -> str:
 
 def page_script() -> str:
     """The live view's JavaScript, and that of the pages beside it."""
-    return "\n".join([view_script(), _joined([ASSETS / name for name in ("calibrate.js", "evaluate.js", "answer.js")])])
+    return "\n".join(
+        [view_script(), _joined([ASSETS / name for name in ("calibrate.js", "evaluate.js", "answer.js")])]
+    )
 
 
 def page_style() -> str:
