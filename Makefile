@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# One process a core; a file's tests stay together, since they share what they set up.
+PYTEST := $(BIN)/pytest -n auto --dist loadfile
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -26,11 +28,11 @@ lint: setup-tests ## style, types and layers
 	$(BIN)/lint-imports --no-logo
 
 check: lint ## lint, and every test that needs no browser
-	$(BIN)/pytest -m "not browser"
+	$(PYTEST) -m "not browser"
 
 test: lint ## everything
 	@tests/browser/install_browser.sh $(BIN)/python
-	$(BIN)/pytest
+	$(PYTEST)
 
 bench: setup-tests ## timings, as a table
 	@tests/browser/install_browser.sh $(BIN)/python
@@ -40,7 +42,7 @@ themes: setup ## write sample_kb/themes.jsonl from the sample's documents
 	$(BIN)/python sample_kb/make_themes.py
 
 fuzz: setup-tests ## the laws of the method on twenty times more random cases
-	CAUSALVIZ_EXAMPLES=20 $(BIN)/pytest -n auto tests/test_partition.py tests/test_score.py tests/test_rank.py \
+	CAUSALVIZ_EXAMPLES=20 $(PYTEST) tests/test_partition.py tests/test_score.py tests/test_rank.py \
 		tests/test_trace.py tests/test_dag.py
 
 golden: setup-tests ## write the golden files anew; read their diff before committing it
