@@ -4,8 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One process a core; a file's tests stay together, since they share what they set up.
-PYTEST := $(BIN)/pytest -n auto --dist loadfile
+# Three at a time: browser tests wait more than they compute. A file's tests stay together: they share what they set up.
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -41,8 +41,8 @@ bench: setup-tests ## timings, as a table
 themes: setup ## write sample_kb/themes.jsonl from the sample's documents
 	$(BIN)/python sample_kb/make_themes.py
 
-fuzz: setup-tests ## the laws of the method on twenty times more random cases
-	CAUSALVIZ_EXAMPLES=20 $(PYTEST) tests/test_partition.py tests/test_score.py tests/test_rank.py \
+fuzz: setup-tests ## the laws of the method on forty times more random cases
+	CAUSALVIZ_EXAMPLES=40 $(PYTEST) tests/test_partition.py tests/test_score.py tests/test_rank.py \
 		tests/test_trace.py tests/test_dag.py
 
 golden: setup-tests ## write the golden files anew; read their diff before committing it

@@ -15,7 +15,7 @@ settings.register_profile(
     "causalviz",
     deadline=None,
     print_blob=True,
-    max_examples=100 * int(os.environ.get("CAUSALVIZ_EXAMPLES", "1")),
+    max_examples=50 * int(os.environ.get("CAUSALVIZ_EXAMPLES", "1")),
 )
 settings.load_profile("causalviz")
 
