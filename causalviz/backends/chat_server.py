@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from causalviz.answer.prompt import utf8_tokens
-from causalviz.errors import BackendError, MissingBackendError, ParameterError
+from causalviz.backends.servers import host_of, told
+from causalviz.errors import BackendError, MissingBackendError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -22,8 +22,6 @@ READ_SECONDS = 120.0
 """Between two pieces of a reply; a local server reads a long prompt before it writes the first."""
 RETRIES = 2
 """After a refusal that may pass (429, 5xx, no connection), with the pause the server asks for."""
-TOLD = 200
-"""Characters of what a server tells that an error repeats."""
 _LOST = {"RemoteProtocolError", "ReadError"}
 """Causes of a lost connection that had been there."""
 
@@ -44,7 +42,7 @@ class ServerChat:
             ParameterError: the address is none, or holds a secret.
             MissingBackendError: the client library is not installed.
         """
-        host = _host(url)
+        host = host_of(url, "CAUSALVIZ_CHAT_URL")
         try:
             from openai import OpenAI, Timeout
         except ImportError as error:
@@ -170,33 +168,4 @@ class ServerChat:
                 )
 
     def _told(self, error: openai.OpenAIError) -> str:
-        body = getattr(error, "body", None)
-        message = body.get("message") if isinstance(body, dict) else None
-        if not isinstance(message, str) or not message.strip():
-            return ""
-        told = " ".join(message.split()).rstrip(".")
-        return f": {told.replace(self._key, '***') if self._key else told}"[:TOLD]
-
-
-def _host(url: str) -> str:
-    """Return host and port of an address.
-
-    Raises:
-        ParameterError: it is none, or holds a secret, since addresses are shown.
-    """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in {"http", "https"}:
-        raise ParameterError(
-            f"CAUSALVIZ_CHAT_URL is '{url.rpartition('@')[2][:TOLD]}', but an address such as "
-            "http://127.0.0.1:11434/v1 was expected; correct it."
-        )
-    if parts.username is not None or parts.query:
-        raise ParameterError(
-            f"CAUSALVIZ_CHAT_URL of {host} holds a user, password or query, but addresses are shown; put the key into "
-            "OPENAI_API_KEY."
-        )
-    return f"{host}:{port}" if port else host
+        return told(getattr(error, "body", None), self._key)

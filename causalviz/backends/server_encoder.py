@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from causalviz.backends.loading import instruction_mark, unit_rows
+from causalviz.backends.servers import host_of, told
 from causalviz.errors import BackendError, MissingBackendError, ParameterError
 from causalviz.records import FloatMatrix
 
@@ -14,9 +14,6 @@ SECONDS = 60.0
 """Waited for an answer. A server that loads its model first may need that long."""
 RETRIES = 3
 """After a failed connection, 429 and 5xx; the client waits longer each time, or as long as the server asks."""
-
-TOLD = 200
-"""Characters of what a server tells that an error repeats."""
 
 
 class ServerEncoder:
@@ -49,7 +46,12 @@ class ServerEncoder:
             MissingBackendError: the client is not installed.
             BackendError: the server does not answer as it should.
         """
-        host = _host(url)
+        if not url:
+            raise ParameterError(
+                "an encoder 'openai:MODEL' needs the address of a server; set CAUSALVIZ_OPENAI_URL, for example to "
+                "http://localhost:8000/v1."
+            )
+        host = host_of(url, "CAUSALVIZ_OPENAI_URL")
         try:
             from openai import OpenAI
         except ImportError as error:
@@ -119,7 +121,9 @@ class ServerEncoder:
                 f"{self._who} cannot be reached; start it, or correct CAUSALVIZ_OPENAI_URL."
             ) from None
         except openai.APIStatusError as error:
-            raise BackendError(self._refusal(error.status_code, self._told(error.body))) from None
+            raise BackendError(
+                self._refusal(error.status_code, told(error.body, self._client.api_key))
+            ) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError):
             raise BackendError(
                 f"{self._who} answered something that holds no embeddings; check that CAUSALVIZ_OPENAI_URL ends where "
@@ -132,55 +136,18 @@ class ServerEncoder:
             )
         return [rows[i] for i in range(len(texts))]
 
-    def _refusal(self, status: int, told: str) -> str:
+    def _refusal(self, status: int, said: str) -> str:
         """Say what a status of the server means, and the cure."""
         if status in {401, 403}:
             # What the server tells is left out: some quote the key.
             return f"{self._who} refuses the key ({status}); set OPENAI_API_KEY to one that may use '{self._model}'."
         if status == HTTPStatus.NOT_FOUND:
             return (
-                f"{self._who} knows no embeddings of '{self._model}' (404{told}); correct the model's name, or "
+                f"{self._who} knows no embeddings of '{self._model}' (404{said}); correct the model's name, or "
                 "CAUSALVIZ_OPENAI_URL, which ends where /embeddings begins."
             )
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return f"{self._who} still asks to wait (429{told}); try again later, or raise the limit of your account."
+            return f"{self._who} still asks to wait (429{said}); try again later, or raise the limit of your account."
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return f"{self._who} failed ({status}{told}); read its log, then try again."
-        return f"{self._who} refuses the texts ({status}{told}); choose a model that reads longer texts."
-
-    def _told(self, body: object) -> str:
-        """Return what the server told, for one sentence; should it quote the key, without it."""
-        message = body.get("message") if isinstance(body, dict) else None
-        if not isinstance(message, str) or not message.strip():
-            return ""
-        told = " ".join(message.split()).rstrip(".")
-        return f": {told.replace(self._client.api_key, '***')[:TOLD]}"
-
-
-def _host(url: str) -> str:
-    """Return host and port of the address.
-
-    Raises:
-        ParameterError: it is missing, is none, or holds a secret.
-    """
-    if not url:
-        raise ParameterError(
-            "an encoder 'openai:MODEL' needs the address of a server; set CAUSALVIZ_OPENAI_URL, for example to "
-            "http://localhost:8000/v1."
-        )
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in {"http", "https"}:
-        raise ParameterError(
-            f"CAUSALVIZ_OPENAI_URL is '{url}', but an address such as http://localhost:8000/v1 was expected; "
-            "correct it."
-        )
-    if parts.username is not None or parts.query:
-        raise ParameterError(
-            f"CAUSALVIZ_OPENAI_URL of {host} holds a user, password or query, but addresses are shown; "
-            "put the key into OPENAI_API_KEY."
-        )
-    return f"{host}:{port}" if port else host
+            return f"{self._who} failed ({status}{said}); read its log, then try again."
+        return f"{self._who} refuses the texts ({status}{said}); choose a model that reads longer texts."

@@ -120,7 +120,7 @@ def test_a_server_that_is_not_there_says_where_it_was_looked_for(quick: None) ->
 
 @pytest.mark.parametrize("url", ["127.0.0.1:1/v1", "ftp://a/v1", "http://", "http://[::1", "http://a:b/v1"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(ParameterError, match=r"an address such as http://127\.0\.0\.1:11434/v1"):
+    with pytest.raises(ParameterError, match=r"an address such as http://127\.0\.0\.1:8000/v1"):
         ServerChat(url, "m")
 
 

@@ -177,9 +177,9 @@ def test_a_vector_of_nothing_is_refused(server: EmbeddingsServer) -> None:
     ("url", "expected"),
     [
         ("", "needs the address of a server; set CAUSALVIZ_OPENAI_URL"),
-        ("localhost:8000/v1", "an address such as http://localhost:8000/v1 was expected"),
-        ("http://", "an address such as http://localhost:8000/v1 was expected"),
-        ("http://host:port/v1", "an address such as http://localhost:8000/v1 was expected"),
+        ("localhost:8000/v1", "an address such as http://127.0.0.1:8000/v1 was expected"),
+        ("http://", "an address such as http://127.0.0.1:8000/v1 was expected"),
+        ("http://host:port/v1", "an address such as http://127.0.0.1:8000/v1 was expected"),
         (f"http://me:{KEY}@host/v1", "put the key into OPENAI_API_KEY"),
         (f"http://host/v1?key={KEY}", "put the key into OPENAI_API_KEY"),
     ],
