@@ -20,13 +20,14 @@ from causalviz.bootstrap import index_into, make_encoder, open_pipeline
 from causalviz.cli.terminal import print_table, progress_bar
 from causalviz.evaluation.collections import Collection, read_collection
 from causalviz.evaluation.diagnose import diagnose
-from causalviz.evaluation.stuffing import STYLES, stuff
+from causalviz.evaluation.stuffing import stuff
 from causalviz.evaluation.themes import Role, Theme
 from causalviz.knowledge_base import RecordEntry
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import Document, RankSettings, Trace
 
 QUERIES = 40
+STYLES = ("list", "woven")
 ROLES: tuple[Role, ...] = ("target", "near", "near", "near", "stuffed", "stuffed", "unrelated", "unrelated")
 POOL = 240
 """Documents per collection that near, stuffed and unrelated ones are drawn from."""
@@ -53,7 +54,7 @@ def themes_of(
         trace = pipeline.ask(query, SearchSettings(top_k=len(pool)), RankSettings(tau=1.0))
         others = [c.id for c in trace.candidates if c.id not in relevant]
         near, far = others[:3], draw.sample(others[len(others) // 2 :], 4)
-        style = list(STYLES)[number % len(STYLES)]
+        style = STYLES[number % len(STYLES)]
         stuffed = [
             Document(
                 id=f"{query_id}/stuffed{i}",
@@ -121,6 +122,11 @@ def main() -> None:
                         f"{found.mean_target_rank['hybrid']:.2f}",
                         f"{found.mean_stuffed_rank['semantic']:.2f}",
                         f"{found.mean_stuffed_rank['hybrid']:.2f}",
+                        f"{found.mean_target_rank['guarded']:.2f}",
+                        f"{found.mean_stuffed_rank['guarded']:.2f}",
+                        str(
+                            sum(t.target_rank["guarded"] > t.target_rank["similarity"] for t in found.themes)
+                        ),
                     ]
                 )
         columns = dict.fromkeys(
@@ -134,6 +140,9 @@ def main() -> None:
                 "target: hybrid",
                 "stuffed: s_c",
                 "stuffed: hybrid",
+                "target: guarded",
+                "stuffed: guarded",
+                "guarded below similarity",
             ],
             "right",
         )

@@ -17,6 +17,7 @@ each signal is worth.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -40,7 +41,7 @@ _LEAST = 1e-6
 """Keeps lengths of nothing from dividing by zero."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Usage:
     """How the N documents of a knowledge base use a question's words."""
 
@@ -53,11 +54,16 @@ class Usage:
     tokens: IndexVector
     """(N,) content words of the same."""
 
-    @property
+    @cached_property
     def densities(self) -> Float64Array:
         """(N,) Share of the content words that are the question's; 0 for a text without any."""
         share: Float64Array = self.repeats / np.maximum(self.tokens, 1)
         return share
+
+    @cached_property
+    def limit(self) -> float | None:
+        """See ``density_limit``."""
+        return density_limit(self.densities)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -119,8 +125,7 @@ def suspicion(usage: Usage, words: csr_matrix, rows: IndexVector, pull: Float64A
         rows: (n,) the candidates.
         pull: (n,) their similarities, stretched to 0 .. 1.
     """
-    limit = density_limit(usage.densities)
-    suspect = usage.densities[rows] > (math.inf if limit is None else DENSE * limit)
+    suspect = usage.densities[rows] > (math.inf if usage.limit is None else DENSE * usage.limit)
     outside = np.setdiff1d(np.flatnonzero(usage.use), rows)
     if len(outside) < FEWEST:
         nothing = np.full(len(rows), np.nan)

@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 
 from causalviz.candidates import check_limits, cosines, nearest
 from causalviz.errors import KnowledgeBaseError, ParameterError
-from causalviz.guard import Usage, density_limit, suspicion
+from causalviz.guard import Usage, suspicion
 from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
-from causalviz.knowledge_base import KnowledgeBase, UnitTable
+from causalviz.knowledge_base import Conditions, KnowledgeBase, UnitTable
 from causalviz.partition import check_tau, nearest_query_keyword
 from causalviz.protocols import Encoder, MakeIndex, Progress, Reranker, VectorIndex
 from causalviz.rank import check_alpha, min_max
@@ -205,7 +205,6 @@ class Pipeline:
         search = run.search
         table = self.base.units(search.unit)
         usage = self.base.usage(run.keywords, search.unit)
-        densities = usage.densities
         candidates = self._candidates(run, table, rows, similarity, usage)
         warnings = []
         if not run.keywords:
@@ -239,8 +238,8 @@ class Pipeline:
                 "score": end - retrieved,
                 "total": end - run.start,
             },
-            densities=_even_sample(np.sort(densities).astype(np.float32)),
-            density_limit=density_limit(densities),
+            densities=_even_sample(np.sort(usage.densities).astype(np.float32)),
+            density_limit=usage.limit,
             warnings=tuple(warnings),
         )
 
@@ -313,6 +312,19 @@ class _Run:
     settings: RankSettings
     start: float
     encoded: float
+
+
+def conditions(search: SearchSettings, settings: RankSettings) -> Conditions:
+    """Return what a calibration must have been measured with to be obeyed."""
+    return Conditions(
+        tau=settings.tau,
+        alpha=settings.alpha,
+        centred=search.centred,
+        top_k=search.top_k,
+        unit=search.unit,
+        mode=settings.mode,
+        empty_b=settings.empty_b,
+    )
 
 
 def with_reranker(trace: Trace, reranker: Reranker, texts: Mapping[str, str], progress: Progress) -> Trace:

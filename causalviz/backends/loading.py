@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
+from safetensors import SafetensorError
 
 from causalviz.errors import BackendError
 from causalviz.records import FloatMatrix
 
-LOADING_ERRORS = (OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError)
+LOADING_ERRORS = (OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError, SafetensorError)
 """What the libraries raise for weights that are absent, gated, damaged or of another kind of model."""
 QUERY_BATCH = 32
 """Questions and keywords, which are short, in one pass of a network."""

@@ -123,7 +123,6 @@ class FlagEmbeddingReranker(_PassageReranker):
         try:
             import torch
             from FlagEmbedding import FlagReranker
-            from safetensors import SafetensorError
         except ImportError as error:
             raise _absent_package(f"flag-reranker:{model}", "FlagEmbedding", error) from error
         gpu = torch.cuda.is_available()
@@ -132,7 +131,7 @@ class FlagEmbeddingReranker(_PassageReranker):
             _refuse_other_networks(model, ("ForSequenceClassification",))
             # Kept whole: when it goes, it moves its network off the GPU.
             self._model = FlagReranker(model, use_fp16=gpu, devices=device)
-        except (*LOADING_ERRORS, SafetensorError) as error:
+        except LOADING_ERRORS as error:
             raise _absent_weights(model, "flag-reranker", error) from error
         # FlagEmbedding's own loop reads the first batch of a call twice, turns texts into tokens and back, and hides
         # that memory ran out; what it computes is these two, and a test holds them to it.
@@ -181,7 +180,6 @@ class CrossEncoderReranker(_PassageReranker):
         super().__init__()
         try:
             import torch
-            from safetensors import SafetensorError
             from sentence_transformers import CrossEncoder
         except ImportError as error:
             raise _absent_package(f"cross:{model}", "sentence-transformers", error) from error
@@ -201,7 +199,7 @@ class CrossEncoderReranker(_PassageReranker):
                 # Raw: in float32 a sigmoid makes 1 of every score above 17, and their order is lost.
                 activation_fn=torch.nn.Identity(),
             )
-        except (*LOADING_ERRORS, SafetensorError) as error:
+        except LOADING_ERRORS as error:
             raise _absent_weights(model, "cross", error) from error
         _refuse_several_scores(model, self._model.num_labels)
         self.name = model_name("cross", model)

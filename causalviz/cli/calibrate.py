@@ -17,8 +17,8 @@ from causalviz.evaluation.gate import COLUMNS, METHODS, NDCG, TARGET_RANK, Verdi
 from causalviz.evaluation.measures import DEPTH
 from causalviz.evaluation.qrels import read_qrels, read_queries
 from causalviz.evaluation.themes import Theme, read_themes
-from causalviz.knowledge_base import Conditions, GateRecord, KnowledgeBase, documents_of, write_gate
-from causalviz.pipeline import Pipeline, SearchSettings
+from causalviz.knowledge_base import GateRecord, KnowledgeBase, documents_of, write_gate
+from causalviz.pipeline import Pipeline, SearchSettings, conditions
 from causalviz.protocols import Encoder, Progress
 from causalviz.rank import check_alpha
 from causalviz.records import JsonObject, Method, RankSettings, Trace
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     record = GateRecord(
         verdict=verdict,
         date=datetime.now(UTC).replace(microsecond=0),
-        conditions=Conditions(tau=tau, alpha=options.alpha, centred=options.centred, top_k=options.top_k),
+        conditions=conditions(SearchSettings(top_k=options.top_k, centred=options.centred), chosen),
         encoder=base.encoder,
         fingerprint=base.fingerprint,
         documents=documents_of(base),

@@ -12,9 +12,9 @@ from causalviz.bootstrap import make_encoder, make_reranker, pipeline_for
 from causalviz.cli.terminal import print_json, print_table, progress_bar
 from causalviz.errors import ParameterError
 from causalviz.exports import csv_table, trec_run
-from causalviz.knowledge_base import Choice, Conditions, GateRecord, choose, documents_of, load_gate
+from causalviz.knowledge_base import Choice, GateRecord, choose, documents_of, load_gate
 from causalviz.partition import check_tau
-from causalviz.pipeline import Pipeline, SearchSettings, with_reranker
+from causalviz.pipeline import Pipeline, SearchSettings, conditions, with_reranker
 from causalviz.protocols import Reranker
 from causalviz.rank import Ranking, check_method, rerank
 from causalviz.records import DEFAULT_METHOD, JsonObject, RankSettings, Trace
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
     tau, remarks = tau_of(options, pipeline)
     asked = rank_settings(options, tau)
     record, ignored = load_gate(pipeline.base.path)
-    choice = choose(record, documents_of(pipeline.base), _conditions(search, asked), options.method)
+    choice = choose(record, documents_of(pipeline.base), conditions(search, asked), options.method)
     chosen = replace(asked, method=choice.method)
     trace = crossed(pipeline.ask(options.query, search, chosen), pipeline, reranker)
     ranking = rerank(ScoreTable.of(trace.candidates), chosen)
@@ -103,18 +103,6 @@ def rank_settings(options: argparse.Namespace, tau: float) -> RankSettings:
         method=getattr(options, "method", None) or DEFAULT_METHOD,
         mode=getattr(options, "mode", "semantic"),
         empty_b=options.empty_b,
-    )
-
-
-def _conditions(search: SearchSettings, settings: RankSettings) -> Conditions:
-    return Conditions(
-        tau=settings.tau,
-        alpha=settings.alpha,
-        centred=search.centred,
-        top_k=search.top_k,
-        unit=search.unit,
-        mode=settings.mode,
-        empty_b=settings.empty_b,
     )
 
 

@@ -103,8 +103,6 @@ DEVELOPMENT = ("list", "woven", "title")
 """Styles that rules and thresholds may be fitted on."""
 HELD_OUT = ("light", "heavy", "synonyms", "phrases")
 """Styles nothing is ever fitted on: what a rule does against them is what it does against stuffing it has not seen."""
-STYLES = ("list", "woven")
-"""The styles the choice of tau was measured with (benchmarks/tau.py)."""
 
 
 def stuff(  # noqa: PLR0913 - what a text is made of, and one more for one style

@@ -219,7 +219,7 @@ def open_or_create(path: Path, encoder: str) -> Store:
         store.__exit__()
         raise KnowledgeBaseError(
             f"the knowledge base '{path}' holds vectors of encoder '{found}', but '{encoder}' was asked for; "
-            f"use --encoder {found}, or index into another file."
+            "choose the one it was made with, or index into another file."
         )
     return store
 

@@ -27,7 +27,7 @@ def open_knowledge_base(
         if store.encoder != encoder.name:
             raise KnowledgeBaseError(
                 f"the knowledge base '{path}' holds vectors of encoder '{store.encoder}', but the encoder in use is "
-                f"'{encoder.name}'; use --encoder {store.encoder}, or index the documents into another file."
+                f"'{encoder.name}'; choose the one it was made with, or index the documents into another file."
             )
         parts = store.read_snapshot()
         if parts is None:

@@ -9,8 +9,8 @@ from functools import cached_property
 from causalviz.errors import ParameterError
 from causalviz.evaluation.gate import METHODS, NDCG, Verdict, judge
 from causalviz.evaluation.measures import Qrels
-from causalviz.knowledge_base import Choice, Conditions, GateRecord, choose, documents_of, load_gate
-from causalviz.pipeline import Pipeline, SearchSettings, normalise_query
+from causalviz.knowledge_base import Choice, GateRecord, choose, documents_of, load_gate
+from causalviz.pipeline import Pipeline, SearchSettings, conditions, normalise_query
 from causalviz.protocols import Progress
 from causalviz.records import RankSettings
 from causalviz.ui.questions import (
@@ -199,7 +199,7 @@ class Judged:
         return GateRecord(
             verdict=self.verdict,
             date=datetime.now(UTC),
-            conditions=_conditions(trace.settings, SearchSettings()),
+            conditions=conditions(SearchSettings(), trace.settings),
             encoder=trace.encoder,
             fingerprint=trace.fingerprint,
             documents=documents_of(self.pipeline.base),
@@ -243,17 +243,5 @@ def default_choice(pipeline: Pipeline, search: SearchSettings, settings: RankSet
         KnowledgeBaseError: the knowledge base is gone or damaged.
     """
     record, ignored = load_gate(pipeline.base.path)
-    choice = choose(record, documents_of(pipeline.base), _conditions(settings, search))
+    choice = choose(record, documents_of(pipeline.base), conditions(search, settings))
     return replace(choice, note=choice.note or ignored)
-
-
-def _conditions(settings: RankSettings, search: SearchSettings) -> Conditions:
-    return Conditions(
-        tau=settings.tau,
-        alpha=settings.alpha,
-        centred=search.centred,
-        top_k=search.top_k,
-        unit=search.unit,
-        mode=settings.mode,
-        empty_b=settings.empty_b,
-    )

@@ -273,6 +273,25 @@ def test_absent_weights_say_what_to_do(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("kind", ["bge-m3", "flag", "st"])
+def test_weights_that_are_cut_off_say_what_to_do(kind: str, tiny: dict[str, Path], tmp_path: Path) -> None:
+    copy = shutil.copytree(tiny[kind], tmp_path / tiny[kind].name)
+    weights = next(copy.glob("*.safetensors"))
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(MissingBackendError, match=r"cannot .*load.*e5-small \(bundled\)") as error:
+        make_encoder(f"{kind}:{copy}")
+    assert "\n" not in str(error.value)
+
+
+def test_beside_the_bundled_encoder_matrix_products_use_one_thread() -> None:
+    code = (
+        "import numpy, threadpoolctl\nfrom causalviz.backends.e5_small import E5SmallEncoder\nE5SmallEncoder()\n"
+        "print({pool['num_threads'] for pool in threadpoolctl.threadpool_info() if pool['user_api'] == 'blas'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own code
+    assert done.stdout.strip() == "{1}"
+
+
 def test_weights_of_another_kind_are_refused(tiny: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(
         MissingBackendError, match="is a bare network, but an encoder is a SentenceTransformer"
