@@ -1,22 +1,16 @@
 """The Answer page in the real app, with a real server of a chat protocol that behaves well and badly."""
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from backends.chat_http import KEY, PIECE, Server, reply_to
 from backends.chat_http import serving as chat_server
-from browser.test_app import AFTER, ask, free_port, wait_for
-from browser.test_tune import SERVE
+from browser.serving import serving
+from browser.test_app import AFTER, ask
 from playwright.sync_api import Page, expect
 
 from causalviz.answer.prompt import TEMPLATE
-from causalviz.settings import ROOT
 
 QUESTION = "How does ColBERT late interaction work?"
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}} {sources}"
@@ -26,23 +20,6 @@ ANSWER_ALONE = """(answer) => {
     return copy.textContent;
 }"""
 DONE = ".ans-column[data-state=done]"
-
-
-@contextmanager
-def serving(home: Path, **chat: str) -> Iterator[str]:
-    """Run the app with a home and a chat model of its own; gives its address."""
-    port = free_port()
-    environment = os.environ | {"CAUSALVIZ_HOME": str(home), "CAUSALVIZ_PORT": str(port), **chat}
-    with (home / "app.log").open("w") as log:
-        process = subprocess.Popen(  # noqa: S603 - our own code
-            [sys.executable, "-c", SERVE], cwd=ROOT, env=environment, stdout=log, stderr=log
-        )
-        try:
-            wait_for(f"http://127.0.0.1:{port}", process, home / "app.log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
 
 
 @pytest.fixture(scope="module")

@@ -1,65 +1,28 @@
 """The whole app as a person meets it: a real server, the bundled encoder, a real browser."""
 
-import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from browser.serving import AS_PEOPLE_DO, serving
 from docx import Document as Word
 from playwright.sync_api import Browser, Page, Request, expect
 
 from causalviz.rank import rerank
 from causalviz.score import ScoreTable
-from causalviz.settings import ROOT
 from causalviz.trace import from_json
 
 QUESTION = "How does ColBERT late interaction work?"
 AFTER = ".cv-column[aria-label='Documents re-ranked'] li"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the app as `make run` does, with a home of its own."""
-    home, port = tmp_path_factory.mktemp("home"), free_port()
-    environment = os.environ | {"CAUSALVIZ_HOME": str(home), "CAUSALVIZ_PORT": str(port)}
-    log = (home / "app.log").open("w")
-    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stdout=log, stderr=log)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(address, process, home / "app.log")
+    with serving(tmp_path_factory.mktemp("home"), AS_PEOPLE_DO) as address:
         yield address
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
-        log.close()
-
-
-def wait_for(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + 400  # the first start indexes the sample
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            urllib.request.urlopen(address, timeout=5).close()  # noqa: S310 - our own address
-        except OSError:
-            time.sleep(0.3)
-        else:
-            return
-    pytest.fail(f"the app did not start: {log.read_text()}")
 
 
 @pytest.fixture

@@ -1,40 +1,16 @@
 """The Calibrate page in the real app; a tiny encoder takes the place of the bundled one."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from browser.test_app import AFTER, ask, free_port, wait_for
-from browser.test_tune import SERVE
+from browser.serving import serving
+from browser.test_app import AFTER, ask
 from playwright.sync_api import Browser, Page, Request, expect
-
-from causalviz.settings import ROOT
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}}"
 GRADED = ".cal-document.cal-graded"
-
-
-@contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Run the app with a home of its own; gives its address."""
-    port = free_port()
-    environment = os.environ | {"CAUSALVIZ_HOME": str(home), "CAUSALVIZ_PORT": str(port)}
-    with (home / "app.log").open("w") as log:
-        process = subprocess.Popen(  # noqa: S603 - our own code
-            [sys.executable, "-c", SERVE], cwd=ROOT, env=environment, stdout=log, stderr=log
-        )
-        try:
-            wait_for(f"http://127.0.0.1:{port}", process, home / "app.log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser.serving import serving
 from browser.test_app import AFTER
-from browser.test_calibrate import HOSTILE, calibrate, counted, grade_question, propose, serving, visit
+from browser.test_calibrate import HOSTILE, calibrate, counted, grade_question, propose, visit
 from playwright.sync_api import Page, expect
 
 ROWS = ".cal-questions tbody tr"

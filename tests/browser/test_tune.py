@@ -1,27 +1,16 @@
 """The Tune page and the report button in the real app; a tiny encoder takes the place of the bundled one."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser.test_app import AFTER, ask, free_port, set_slider, wait_for
+from browser.serving import serving
+from browser.test_app import AFTER, ask, set_slider
 from playwright.sync_api import Page, Request, expect
 
 from causalviz.settings import ROOT
 
-SERVE = """
-import sys
-sys.path.insert(0, "tests")
-from fakes import WordEncoder
-from causalviz import bootstrap, cli
-bootstrap.ENCODERS["words"] = WordEncoder
-sys.exit(cli.main(["serve", "--encoder", "words"]))
-"""
 QUESTION = "How does ColBERT late interaction work?"
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 
@@ -29,18 +18,8 @@ HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the app with a home of its own."""
-    home, port = tmp_path_factory.mktemp("home"), free_port()
-    environment = os.environ | {"CAUSALVIZ_HOME": str(home), "CAUSALVIZ_PORT": str(port)}
-    with (home / "app.log").open("w") as log:
-        process = subprocess.Popen(  # noqa: S603 - our own code
-            [sys.executable, "-c", SERVE], cwd=ROOT, env=environment, stdout=log, stderr=log
-        )
-        try:
-            wait_for(f"http://127.0.0.1:{port}", process, home / "app.log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
+    with serving(tmp_path_factory.mktemp("home")) as address:
+        yield address
 
 
 @pytest.fixture
