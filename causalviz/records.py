@@ -22,6 +22,16 @@ DEFAULT_METHOD: Method = "hybrid"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a part of a document's text comes from."""
+
+    start: int
+    """First character of the part in the text; it reaches to the next place or to the end."""
+    label: str
+    """For people: "page 3", "slide 2", "sheet Prices"."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
     """One file (or record) as read and cleaned.
 
@@ -37,6 +47,10 @@ class Document:
     encoding: str | None = None
     """Character encoding the bytes were decoded with; None where the format fixes it."""
     warnings: tuple[str, ...] = ()
+    pages: int | None = None
+    """Pages, slides or sheets of the file, with those that were left out; None where the format has none."""
+    places: tuple[Place, ...] = ()
+    """In reading order; empty where the format has no parts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +82,17 @@ class FileReport:
     characters: int = 0
     chunks: int = 0
     warnings: tuple[str, ...] = field(default=())
+    size: int = 0
+    """Bytes of the file."""
+    pages: int | None = None
+    language: str | None = None
+    """English name of the language most of it is in; None where that is not to be told."""
+    seconds: float = 0.0
+    """Time it took to read; 0 when it was not read again."""
+    duplicate_of: str | None = None
+    """An earlier file (in id order) with the very same text."""
+    near_duplicate_of: str | None = None
+    """An earlier file with nearly the same words."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

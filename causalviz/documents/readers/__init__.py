@@ -4,14 +4,14 @@ To add a format, write ``readers/<format>.py`` with a function of type ``Read`` 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from causalviz.documents.cleaning import clean
 from causalviz.documents.limits import DEFAULT_LIMITS, Limits
 from causalviz.documents.quality import why_unreadable
-from causalviz.documents.readers.base import Read, ReadText
+from causalviz.documents.readers.base import Part, Read, ReadText
 from causalviz.documents.readers.docx import read_docx
 from causalviz.documents.readers.html import read_html
 from causalviz.documents.readers.markdown import read_markdown
@@ -19,8 +19,9 @@ from causalviz.documents.readers.pdf import read_pdf
 from causalviz.documents.readers.signatures import recognise
 from causalviz.documents.readers.text import read_text
 from causalviz.errors import UnreadableFileError
-from causalviz.records import Document
+from causalviz.records import Document, Place
 
+_BETWEEN_PARTS = "\n\n"
 _TITLE_LENGTH = 120  # characters; a longer first line is a paragraph
 _TITLE_LINES = 5  # among which a title is looked for
 # A heading with a number names a chapter: many a law has its name as a plain line above "## 第一章 总则".
@@ -104,9 +105,10 @@ def _check_bytes(data: bytes, suffix: str, format_: _Format, limits: Limits) -> 
 
 
 def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Limits) -> Document:
-    if len(read.text) > limits.characters:
+    characters = sum(len(part.text) for part in read.parts)
+    if characters > limits.characters:
         raise UnreadableFileError(
-            f"the file holds {len(read.text):,} characters, but at most {limits.characters:,} are read; split it."
+            f"the file holds {characters:,} characters, but at most {limits.characters:,} are read; split it."
         )
     if not read.text.strip():
         raise UnreadableFileError("no text was found in the file; put text into it, or leave it out.")
@@ -115,7 +117,7 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
             f"unreadable text was found ({reason}) where words were expected; save the file anew from the program that "
             "made it, as UTF-8 where it asks."
         )
-    text = clean(read.text)
+    text, places = _cleaned(read.parts)
     if not any(map(str.isalnum, text)):
         raise UnreadableFileError(
             "nothing but addresses, rules or marks was found where words were expected; put text into the file, or "
@@ -128,7 +130,21 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
         reader=format_.name,
         encoding=read.encoding,
         warnings=read.warnings,
+        pages=read.pages,
+        places=places,
     )
+
+
+def _cleaned(parts: Sequence[Part]) -> tuple[str, tuple[Place, ...]]:
+    """Clean part by part, so that it stays known where each begins; an empty line goes between two."""
+    texts, places, start = [], [], 0
+    for part in parts:
+        if text := clean(part.text):
+            texts.append(text)
+            if part.label:
+                places.append(Place(start=start, label=part.label))
+            start += len(text) + len(_BETWEEN_PARTS)
+    return _BETWEEN_PARTS.join(texts), tuple(places)
 
 
 def _title(named: str | None, text: str) -> str | None:

@@ -17,7 +17,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from causalviz.documents.limits import Limits
-from causalviz.documents.readers.base import ReadText
+from causalviz.documents.readers.base import Part, ReadText
 from causalviz.errors import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_docx(data: bytes, limits: Limits) -> ReadText:
         for part in (main, related.get("footnotes"), related.get("endnotes")):
             if part is not None:
                 body.read(_events(archive, part))
-    return ReadText(text="\n".join(body.lines), title=body.title or body.heading)
+    return ReadText(parts=(Part("\n".join(body.lines)),), title=body.title or body.heading)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from causalviz.documents.encodings import Decoded, decode, decode_as, is_surely_utf8
 from causalviz.documents.limits import Limits
-from causalviz.documents.readers.base import ReadText
+from causalviz.documents.readers.base import Part, ReadText
 from causalviz.errors import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def read_html(data: bytes, _limits: Limits) -> ReadText:
         )
     # A paragraph that begins or ends a table cell does not end the row.
     text = re.sub(r"[ \n]*\t[ \n]*", "\t", "".join(_shown(page)))
-    return ReadText(text=text, title=_title(page), encoding=decoded.encoding, warnings=decoded.warnings)
+    return ReadText(
+        parts=(Part(text),), title=_title(page), encoding=decoded.encoding, warnings=decoded.warnings
+    )
 
 
 def _decode(data: bytes) -> Decoded:

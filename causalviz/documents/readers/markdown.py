@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from causalviz.documents.encodings import decode
 from causalviz.documents.limits import Limits
-from causalviz.documents.readers.base import ReadText
+from causalviz.documents.readers.base import Part, ReadText
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -29,7 +29,7 @@ def read_markdown(data: bytes, _limits: Limits) -> ReadText:
     tokens = _parse(body)
     heading = next((_inline(tokens[i + 1]) for i, t in enumerate(tokens) if t.type == "heading_open"), None)
     return ReadText(
-        text="".join(_blocks(tokens)),
+        parts=(Part("".join(_blocks(tokens))),),
         title=title or heading,
         encoding=decoded.encoding,
         warnings=decoded.warnings,

@@ -17,7 +17,7 @@ from typing import Any
 
 from causalviz.documents.limits import Limits
 from causalviz.documents.quality import why_unreadable
-from causalviz.documents.readers.base import ReadText
+from causalviz.documents.readers.base import Part, ReadText
 from causalviz.documents.readers.pages import drop_running_lines
 from causalviz.errors import UnreadableFileError
 
@@ -61,13 +61,15 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
         replace(page, text=body) if body or page.is_picture else page
         for page, body in zip(pages, bodies, strict=True)
     ]
-    readable = [page.text for page in pages if page.is_readable]
+    readable = tuple(Part(page.text, f"page {n}") for n, page in enumerate(pages, 1) if page.is_readable)
     if not readable:
         raise UnreadableFileError(_why_nothing(pages))
     # Many a PDF is called "Microsoft Word - final2.doc": a title counts when the first page shows it.
     title = answer["title"].strip()
     shown = bool(_squeezed(title)) and _squeezed(title) in _squeezed(first_page)
-    return ReadText(text="\n\n".join(readable), title=title if shown else None, warnings=_warnings(pages))
+    return ReadText(
+        parts=readable, pages=len(pages), title=title if shown else None, warnings=_warnings(pages)
+    )
 
 
 def _page(text: str, picture_share: float, control_share: float, damaged: bool) -> _Page:  # noqa: FBT001 - as sent
