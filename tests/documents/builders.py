@@ -85,6 +85,28 @@ def pdf(  # a writer of PDF 1.4: catalogue, pages, one font, one image
     return write_pdf(objects, None if user_password is None else user_password.encode())
 
 
+def endless_pdf() -> bytes:
+    """One page of forms nested so that the innermost is drawn ten million times: a reader is busy for minutes."""
+
+    def form(number: int, content: bytes) -> bytes:
+        resources = b"/Resources << /Font << /F1 3 0 R >> /XObject << /X %d 0 R >> >>" % (number + 1)
+        return _stream(b"/Type /XObject /Subtype /Form /BBox [0 0 600 800] " + resources, content)
+
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 6 0 R"
+    return write_pdf(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [5 0 R] /Count 1 >>",
+            HELVETICA,
+            b"<< >>",
+            page + b" /Resources << /XObject << /X 7 0 R >> >> >>",
+            _stream(b"", b"/X Do "),
+            *(form(number, b"/X Do " * 10) for number in range(7, 13)),
+            form(13, b"BT /F1 12 Tf (boom) Tj ET"),
+        ]
+    )
+
+
 def _content(page: Page) -> bytes:
     step = 800 / max(1, page.image_strips)
     images = [

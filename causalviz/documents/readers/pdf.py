@@ -1,27 +1,20 @@
 """PDF, through PDFium (pypdfium2: BSD-3-Clause and Apache-2.0).
 
 Chosen over pypdf after reading the same files with both: PDFium knows the predefined Chinese CMaps (GBKp-EUC-H), where
-pypdf gave Hangul or Latin letters, and is ten times faster. It runs in a process of its own (pdf_worker.py says why),
-which costs some 0.15 s a file.
+pypdf gave Hangul or Latin letters, and is ten times faster.
 """
 
-import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from causalviz.documents.limits import Limits
 from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers.base import Part, ReadText
 from causalviz.documents.readers.pages import drop_running_lines
+from causalviz.documents.readers.pdfium import RawPage, read_pages
 from causalviz.errors import UnreadableFileError
 
-_WORKER = Path(__file__).with_name("pdf_worker.py")
 _FEW_LETTERS = 30  # on a page that is a picture: a stamp or watermark, not its text
 _PICTURE = 0.5  # share of the page covered by images from which the page counts as a picture
 _MANY_CONTROLS = 0.05  # share of the characters; bullets and old ligatures are fewer
@@ -52,8 +45,8 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
     Pages that are pictures with at most a few letters on them (scans), and pages whose fonts give wrong characters,
     are left out with a warning; when no other page is there, the file is refused.
     """
-    answer = _ask_worker(data, limits)
-    pages = [_page(*page) for page in answer["pages"]]
+    title, raw_pages = read_pages(data, limits)
+    pages = [_page(raw) for raw in raw_pages]
     first_page = pages[0].text if pages else ""
     bodies = drop_running_lines([page.text for page in pages])
     # A page of nothing but recurring lines is a form or a ticket, and keeps them; over a picture they are a watermark.
@@ -65,51 +58,17 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
     if not readable:
         raise UnreadableFileError(_why_nothing(pages))
     # Many a PDF is called "Microsoft Word - final2.doc": a title counts when the first page shows it.
-    title = answer["title"].strip()
     shown = bool(_squeezed(title)) and _squeezed(title) in _squeezed(first_page)
     return ReadText(
         parts=readable, pages=len(pages), title=title if shown else None, warnings=_warnings(pages)
     )
 
 
-def _page(text: str, picture_share: float, control_share: float, damaged: bool) -> _Page:  # noqa: FBT001 - as sent
-    unreadable = "the page is damaged" if damaged else why_unreadable(text)
-    if unreadable is None and control_share > _MANY_CONTROLS:
-        unreadable = f"{control_share:.0%} of it are control characters"
-    return _Page(text, picture_share >= _PICTURE, unreadable)
-
-
-def _ask_worker(data: bytes, limits: Limits) -> dict[str, Any]:
-    command = [sys.executable, "-P", str(_WORKER), str(limits.pages), str(limits.characters)]
-    # The worker finds the packages this process finds, however its path came about.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    try:
-        run = subprocess.run(  # noqa: S603 - our own script under our own interpreter
-            command, input=data, capture_output=True, timeout=limits.pdf_seconds, env=environment, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UnreadableFileError(
-            f"reading the PDF took more than {limits.pdf_seconds:.0f} seconds; split it, or print it to a new PDF."
-        ) from error
-    answer = json.loads(run.stdout) if run.returncode == 0 else {"refused": f"exit code {run.returncode}"}
-    if "refused" in answer:
-        raise UnreadableFileError(_why_refused(answer, limits))
-    return dict(answer)
-
-
-def _why_refused(answer: dict[str, Any], limits: Limits) -> str:
-    match answer["refused"]:
-        case "password":
-            return "the PDF is password-protected, but must open without one; remove the password and save it again."
-        case "pages":
-            return f"the PDF has {answer['count']:,} pages, but at most {limits.pages:,} are read; split it into parts."
-        case "characters":
-            return f"the PDF holds more than {limits.characters:,} characters, which is the limit; split it into parts."
-        case reason:
-            return (
-                f"a damaged or cut-off PDF was found, which cannot be opened (PDFium says: {reason}); copy or download "
-                "the file again, or print it to a new PDF."
-            )
+def _page(raw: RawPage) -> _Page:
+    unreadable = "the page is damaged" if raw.damaged else why_unreadable(raw.text)
+    if unreadable is None and raw.control_share > _MANY_CONTROLS:
+        unreadable = f"{raw.control_share:.0%} of it are control characters"
+    return _Page(raw.text, raw.picture_share >= _PICTURE, unreadable)
 
 
 def _why_nothing(pages: list[_Page]) -> str:
