@@ -6,7 +6,8 @@ import shutil
 import tempfile
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from causalviz.bootstrap import index_into, make_encoder, make_reranker, open_pipeline, sample_pipeline
@@ -29,8 +30,9 @@ class Library:
         self._settings = settings
         self._encoder_name = encoder_name
         self._extra = {path.stem: path for path in extra}
-        self._open: dict[str, tuple[int, Pipeline]] = {}
+        self._open: dict[str, tuple[tuple[int, int], Pipeline]] = {}
         self._lock = threading.Lock()
+        self._changing: set[str] = set()
 
     @property
     def encoder(self) -> Encoder:
@@ -67,19 +69,51 @@ class Library:
             KnowledgeBaseError: there is none of that name, or it cannot be opened with this app's encoder.
         """
         if name not in self.names():
-            raise KnowledgeBaseError(
-                f"there is no knowledge base '{name}' here any more; choose another one from the list."
-            )
+            raise _gone(name)
         with self._lock:
             if name == SAMPLE_NAME:
                 if name not in self._open:
-                    self._open[name] = (0, sample_pipeline(self.encoder, self._settings, progress))
+                    self._open[name] = ((0, 0), sample_pipeline(self.encoder, self._settings, progress))
                 return self._open[name][1]
-            path = self._extra.get(name) or self._settings.knowledge_bases / f"{name}{SUFFIX}"
-            changed = path.stat().st_mtime_ns if path.exists() else -1
-            if name not in self._open or self._open[name][0] != changed:
-                self._open[name] = (changed, open_pipeline(path, self.encoder, progress, name))
+            path = self.path(name)
+            try:
+                found = path.stat()
+            except OSError as error:
+                raise _gone(name) from error
+            # Another file may have taken the name within one tick of the clock: its number tells.
+            stamp = (found.st_mtime_ns, found.st_ino)
+            if name not in self._open or self._open[name][0] != stamp:
+                self._open[name] = (stamp, open_pipeline(path, self.encoder, progress, name))
             return self._open[name][1]
+
+    def path(self, name: str) -> Path:
+        """Where the file of a shared knowledge base lies, or would lie; the sample's is built on the way."""
+        if name == SAMPLE_NAME:
+            return self.pipeline(name, lambda *_: None).base.path
+        return self._extra.get(name) or self._settings.knowledge_bases / f"{name}{SUFFIX}"
+
+    def may_change(self, name: str) -> bool:
+        """Whether people may change it in the app: not the sample, nor what was named when the app was started."""
+        return name != SAMPLE_NAME and name not in self._extra
+
+    @contextmanager
+    def changing(self, name: str) -> Iterator[None]:
+        """Let nobody else change a shared knowledge base meanwhile; asking goes on.
+
+        Raises:
+            KnowledgeBaseError: somebody else is changing it.
+        """
+        with self._lock:
+            if name in self._changing:
+                raise KnowledgeBaseError(
+                    f"somebody else is changing '{name}' at this moment; wait for that to end, then try again."
+                )
+            self._changing.add(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._changing.discard(name)
 
     def pipeline_for(self, name: str, upload: "Upload | None") -> Pipeline:
         """Choose what a session asks: its own upload, or a shared knowledge base.
@@ -91,11 +125,11 @@ class Library:
             return upload.pipeline
         return self.pipeline(name, lambda *_: None)
 
-    def save(self, upload: "Upload | None", name: str) -> str:
-        """Keep a session's upload under a name that everybody using this app can then choose.
+    def new_name(self, name: str) -> str:
+        """Check a name somebody wants to give to a knowledge base, and return it without spaces around it.
 
         Raises:
-            KnowledgeBaseError: the name is unusable or taken, nothing was uploaded yet, or the place cannot be written.
+            KnowledgeBaseError: the name is unusable or taken.
         """
         clean = name.strip()
         if not re.fullmatch(r"[\w][\w .()-]{0,63}", clean) or clean.endswith("."):
@@ -104,6 +138,15 @@ class Library:
             )
         if clean.casefold() in {taken.casefold() for taken in [*self.names(), UPLOADS]}:
             raise KnowledgeBaseError(f"there is already a knowledge base '{clean}'; choose another name.")
+        return clean
+
+    def save(self, upload: "Upload | None", name: str) -> str:
+        """Keep a session's upload under a name that everybody using this app can then choose.
+
+        Raises:
+            KnowledgeBaseError: the name is unusable or taken, nothing was uploaded yet, or the place cannot be written.
+        """
+        clean = self.new_name(name)
         if upload is None or upload.pipeline is None:
             raise KnowledgeBaseError("nothing has been uploaded yet; add files first, then save them.")
         target = self._settings.knowledge_bases / f"{clean}{SUFFIX}"
@@ -187,6 +230,12 @@ class Upload:
             return index_into(path, list(self._entries.values()), encoder, show)
         except StoppedError:
             return None
+
+
+def _gone(name: str) -> KnowledgeBaseError:
+    return KnowledgeBaseError(
+        f"there is no knowledge base '{name}' here any more; choose another one from the list."
+    )
 
 
 def _free_name(name: str, taken: dict[str, FileEntry]) -> str:
