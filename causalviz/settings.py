@@ -1,5 +1,6 @@
 """What the environment may set: the only module that reads it."""
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 _PORTS = range(1, 65536)
+# What may be uploaded and read: environment variable -> field of documents.Limits, its units in one of the variable's.
+_LIMITS = {
+    "CAUSALVIZ_MAX_FILE_MB": ("file_bytes", 1e6),
+    "CAUSALVIZ_MAX_UPLOAD_MB": ("upload_bytes", 1e6),
+    "CAUSALVIZ_MAX_UNPACKED_MB": ("unpacked_bytes", 1e6),
+    "CAUSALVIZ_MAX_ARCHIVE_RATIO": ("archive_ratio", 1.0),
+    "CAUSALVIZ_MAX_ARCHIVE_MEMBERS": ("archive_members", 1.0),
+    "CAUSALVIZ_MAX_ARCHIVE_DEPTH": ("archive_depth", 1.0),
+    "CAUSALVIZ_MAX_PAGES": ("pages", 1.0),
+    "CAUSALVIZ_MAX_CHARACTERS": ("characters", 1.0),
+    "CAUSALVIZ_MAX_SECONDS": ("seconds", 1.0),
+    "CAUSALVIZ_MAX_MEMORY_MB": ("memory_bytes", 1e6),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,13 +57,15 @@ class Settings:
     """CAUSALVIZ_CHAT_URL: base address of an OpenAI-compatible server of chat models, with its /v1; no default."""
     chat_model: str = ""
     """CAUSALVIZ_CHAT_MODEL: name of a model there, or "local", or "local:ID_OR_FOLDER"; default none."""
+    limits: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """CAUSALVIZ_MAX_FILE_MB and its like (``_LIMITS``): those set, by field of ``documents.Limits``, in its units."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the environment.
 
         Raises:
-            ParameterError: CAUSALVIZ_PORT is not a port number.
+            ParameterError: CAUSALVIZ_PORT is not a port number, or a limit no number above 0.
         """
         port = environment.get("CAUSALVIZ_PORT", "7860")
         if not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
@@ -69,6 +85,11 @@ class Settings:
             chat_url=environment.get("CAUSALVIZ_CHAT_URL", ""),
             chat_model=environment.get("CAUSALVIZ_CHAT_MODEL", ""),
             openai_key=environment.get("OPENAI_API_KEY", ""),
+            limits={
+                limit: units * _positive(variable, environment[variable])
+                for variable, (limit, units) in _LIMITS.items()
+                if variable in environment
+            },
         )
 
     @property
@@ -80,3 +101,15 @@ class Settings:
     def cache(self) -> Path:
         """Folder of knowledge bases built on the way (a folder ranked directly, a themes file)."""
         return self.home / "cache"
+
+
+def _positive(variable: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise ParameterError(
+            f"{variable} is '{text}', but a limit is a number above 0, as in {variable}=100; set one or unset it."
+        )
+    return number
