@@ -29,6 +29,74 @@ _LIMITS = {
     "CAUSALVIZ_MAX_SECONDS": ("seconds", 1.0),
     "CAUSALVIZ_MAX_MEMORY_MB": ("memory_bytes", 1e6),
 }
+# The same for the web app, into Serving.
+_SERVING = {
+    "CAUSALVIZ_QUERY_RATE": ("queries", 1.0),
+    "CAUSALVIZ_UPLOAD_RATE": ("uploads", 1.0),
+    "CAUSALVIZ_LOGIN_RATE": ("logins", 1.0),
+    "CAUSALVIZ_MAX_REQUEST_MB": ("request_bytes", 1e6),
+    "CAUSALVIZ_MAX_QUEUE": ("queue", 1.0),
+    "CAUSALVIZ_MAX_PAGES_OPEN": ("pages", 1.0),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Serving:
+    """Who may use the web app, and how much of it. Rates are of one client: a login, or else an address."""
+
+    auth_file: Path | None = None
+    """CAUSALVIZ_AUTH_FILE: names and salted hashes of those who may log in; default none, nobody has to."""
+    hosts: tuple[str, ...] = ()
+    """CAUSALVIZ_HOSTS: names the app answers to, commas between, ``*.example.org`` for all below one. Without it: this
+    machine's own names and, unless it binds to 127.0.0.1, its IP addresses."""
+    trust_proxy: str = ""
+    """CAUSALVIZ_TRUST_PROXY: addresses or networks of reverse proxies whose X-Forwarded headers are believed, commas
+    between; default none."""
+    root_path: str = ""
+    """CAUSALVIZ_ROOT_PATH: where a reverse proxy shows the app, such as /causalviz; default its root."""
+    frame_ancestors: str = ""
+    """CAUSALVIZ_FRAME_ANCESTORS: origins whose pages may embed the app, spaces between; default none."""
+    queries: int = 1200
+    """CAUSALVIZ_QUERY_RATE: requests a minute; a question makes about four."""
+    uploads: int = 60
+    """CAUSALVIZ_UPLOAD_RATE: uploads a minute; one brings any number of files."""
+    logins: int = 10
+    """CAUSALVIZ_LOGIN_RATE: attempts to log in a minute."""
+    request_bytes: int = 5_000_000
+    """CAUSALVIZ_MAX_REQUEST_MB: largest request that is no upload, in millions of bytes."""
+    queue: int = 100
+    """CAUSALVIZ_MAX_QUEUE: requests that may wait."""
+    pages: int = 200
+    """CAUSALVIZ_MAX_PAGES_OPEN: pages that may be open at once, half of them by one client."""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Self:
+        """Read the environment.
+
+        Raises:
+            ParameterError: a number is none, or the path does not begin with a slash.
+        """
+        auth_file = environment.get("CAUSALVIZ_AUTH_FILE")
+        root_path = environment.get("CAUSALVIZ_ROOT_PATH", "").rstrip("/")
+        if root_path and not root_path.startswith("/"):
+            raise ParameterError(
+                f"CAUSALVIZ_ROOT_PATH is '{root_path}', but the path begins with a slash, such as /causalviz; set that."
+            )
+
+        hosts = environment.get("CAUSALVIZ_HOSTS", "").lower().split(",")
+        numbers = {
+            field: math.ceil(units * _positive(variable, environment[variable]))
+            for variable, (field, units) in _SERVING.items()
+            if variable in environment
+        }
+        return cls(
+            auth_file=Path(auth_file) if auth_file else None,
+            hosts=tuple(name.strip() for name in hosts if name.strip()),
+            trust_proxy=environment.get("CAUSALVIZ_TRUST_PROXY", "").strip(),
+            root_path=root_path,
+            frame_ancestors=" ".join(environment.get("CAUSALVIZ_FRAME_ANCESTORS", "").split()),
+            **numbers,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +127,8 @@ class Settings:
     """CAUSALVIZ_CHAT_MODEL: name of a model there, or "local", or "local:ID_OR_FOLDER"; default none."""
     limits: Mapping[str, float] = field(default_factory=dict, hash=False)
     """CAUSALVIZ_MAX_FILE_MB and its like (``_LIMITS``): those set, by field of ``documents.Limits``, in its units."""
+    serving: Serving = Serving()
+    """Who may use the web app, and how much of it."""
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> Self:
@@ -85,6 +155,7 @@ class Settings:
             chat_url=environment.get("CAUSALVIZ_CHAT_URL", ""),
             chat_model=environment.get("CAUSALVIZ_CHAT_MODEL", ""),
             openai_key=environment.get("OPENAI_API_KEY", ""),
+            serving=Serving.of(environment),
             limits={
                 limit: units * _positive(variable, environment[variable])
                 for variable, (limit, units) in _LIMITS.items()
