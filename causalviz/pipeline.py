@@ -21,6 +21,7 @@ from causalviz.protocols import Encoder, MakeIndex, Progress, Reranker, VectorIn
 from causalviz.rank import check_alpha, min_max
 from causalviz.records import (
     Candidate,
+    DefaultTau,
     FloatMatrix,
     FloatVector,
     IndexVector,
@@ -29,7 +30,7 @@ from causalviz.records import (
     Trace,
     Unit,
 )
-from causalviz.tau import DefaultTau, TauProposal, default_tau, propose_tau
+from causalviz.tau import TauProposal, default_tau, propose_tau
 
 RANDOM_PAIRS = 2000
 NEARLY_THE_SAME = 0.95
@@ -238,6 +239,7 @@ class Pipeline:
                 "score": end - retrieved,
                 "total": end - run.start,
             },
+            default_tau=self.default_tau(centred=search.centred),
             densities=_even_sample(np.sort(usage.densities).astype(np.float32)),
             density_limit=usage.limit,
             warnings=tuple(warnings),

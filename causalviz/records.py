@@ -16,6 +16,7 @@ Unit = Literal["document", "chunk"]
 Method = Literal["similarity", "causal", "hybrid", "guarded", "cross-encoder"]
 Mode = Literal["semantic", "exact"]
 EmptyB = Literal["last", "fallback"]
+TauOrigin = Literal["encoder", "knowledge base", "exact"]
 
 DEFAULT_METHOD: Method = "hybrid"
 """What ranks where neither a person nor a calibration has chosen: the paper's choice (docs/adr/0006-guard.md)."""
@@ -151,6 +152,18 @@ class RankSettings:
     empty_b: EmptyB = "last"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DefaultTau:
+    """The absorption threshold to use where none is given, and where it comes from (tau.py)."""
+
+    tau: float
+    origin: TauOrigin
+    reason: str
+    """One sentence."""
+    proposed: float | None = None
+    """What the knowledge base proposes, used or not; None where it has too few keywords."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Trace:
     """One query run: everything later shown is a pure function of this record and RankSettings."""
@@ -175,6 +188,8 @@ class Trace:
     random_pairs: FloatVector
     """Ascending cosines of random pairs of this knowledge base's keywords: the scale tau is read on."""
     seconds: dict[str, float]
+    default_tau: DefaultTau | None = None
+    """The default of this encoder and knowledge base, whatever tau was asked with; None where it was not kept."""
     densities: FloatVector = field(default_factory=lambda: np.zeros(0, np.float32))
     """Ascending: the share of content words that are query keywords, of the units searched (or of an even sample)."""
     density_limit: float | None = None

@@ -2,18 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from causalviz.records import FloatVector
+from causalviz.records import DefaultTau, FloatVector
 
 SHARE = 0.995
 """Of random keyword pairs, this share is to lie below tau (METHOD.md, section 4)."""
 LEAST_TERMS = 50
 """Fewer keywords have too few pairs to say where 99.5 % of them lie."""
-
-Origin = Literal["encoder", "knowledge base", "exact"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,16 +26,6 @@ class TauProposal:
     def reason(self) -> str:
         """What the value rests on, for people."""
         return f"{100 * self.below:.1f} % of {self.pairs:,} random keyword pairs lie below"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DefaultTau:
-    """The threshold to use where none is given, and where it comes from."""
-
-    tau: float
-    origin: Origin
-    reason: str
-    """One sentence."""
 
 
 def propose_tau(random_pairs: FloatVector, terms: int) -> TauProposal | None:
@@ -73,11 +60,13 @@ def default_tau(known: float | None, proposal: TauProposal | None) -> DefaultTau
         The encoder's value where there is one; else the proposal; else 1, at which only the question's own keywords
         are absorbed: of a cosine scale nobody knows, it alone absorbs nothing wrongly.
     """
+    proposed = None if proposal is None else proposal.tau
     if known is not None:
-        return DefaultTau(tau=known, origin="encoder", reason=f"tau {known:g} is known to suit this encoder.")
+        reason = f"tau {known:g} is known to suit this encoder."
+        return DefaultTau(tau=known, origin="encoder", reason=reason, proposed=proposed)
     if proposal is not None:
         reason = f"tau {proposal.tau:.3f} is proposed for this knowledge base: {proposal.reason}."
-        return DefaultTau(tau=proposal.tau, origin="knowledge base", reason=reason)
+        return DefaultTau(tau=proposal.tau, origin="knowledge base", reason=reason, proposed=proposed)
     reason = (
         f"No tau is known for this encoder, and the knowledge base has under {LEAST_TERMS} keywords to propose one "
         "from: only the question's own keywords are absorbed (tau 1)."

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from causalviz.errors import TraceError
-from causalviz.records import Candidate, JsonObject, Keyword, RankSettings, Trace
+from causalviz.records import Candidate, DefaultTau, JsonObject, Keyword, RankSettings, Trace
 
 FORMAT = "causalviz-trace"
 VERSION = 1
@@ -37,6 +37,7 @@ def to_json(trace: Trace) -> JsonObject:
         "documents": trace.documents,
         "random_pairs": trace.random_pairs.tolist(),
         "seconds": trace.seconds,
+        "default_tau": trace.default_tau and asdict(trace.default_tau),
         "densities": trace.densities.tolist(),
         "density_limit": trace.density_limit,
         "reranker": trace.reranker,
@@ -143,6 +144,7 @@ def _trace(data: dict[str, Any]) -> Trace:
         documents=data["documents"],
         random_pairs=np.array(data["random_pairs"], np.float32),
         seconds=dict(data["seconds"]),
+        default_tau=data["default_tau"] and DefaultTau(**data["default_tau"]),
         densities=np.array(data["densities"], np.float32),
         density_limit=data["density_limit"],
         reranker=data["reranker"],

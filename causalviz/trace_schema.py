@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from causalviz.records import EmptyB, Method, Mode, Unit
+from causalviz.records import EmptyB, Method, Mode, TauOrigin, Unit
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -21,6 +21,7 @@ def _no_huge_integer(value: object) -> object:
 Real = Annotated[
     float, Field(ge=-_LARGEST, le=_LARGEST, allow_inf_nan=False), BeforeValidator(_no_huge_integer)
 ]
+Cosine = Annotated[Real, Field(ge=-1, le=1)]
 Weight = Annotated[Real, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
 
@@ -72,10 +73,19 @@ class CandidateEntry(_Strict):
         return self
 
 
+class DefaultTauEntry(_Strict):
+    """The default threshold, and where it comes from."""
+
+    tau: Cosine
+    origin: TauOrigin
+    reason: str
+    proposed: Cosine | None
+
+
 class SettingsEntry(_Strict):
     """The settings the question was asked with."""
 
-    tau: Annotated[Real, Field(ge=-1, le=1)]
+    tau: Cosine
     alpha: Annotated[Real, Field(ge=0, le=1)]
     method: Method
     mode: Mode
@@ -101,6 +111,8 @@ class TraceFile(_Strict):
     documents: Count
     random_pairs: list[Real]
     seconds: dict[str, Real]
+    # Traces written before it was kept hold none.
+    default_tau: DefaultTauEntry | None = None
     densities: list[Real]
     density_limit: Real | None
     reranker: str | None = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from oracle import Vector, World, WorldDocument, absorption, dot
 
 from causalviz.partition import nearest_query_keyword
-from causalviz.records import Candidate, EmptyB, Keyword, Method, Mode, RankSettings, Trace
+from causalviz.records import Candidate, DefaultTau, EmptyB, Keyword, Method, Mode, RankSettings, Trace
 
 METHODS: tuple[Method, ...] = get_args(Method)
 RERANKER = "a cross-encoder"
@@ -173,9 +173,22 @@ def loose_traces(draw: st.DrawFn) -> Trace:
         centred=draw(st.booleans()),
         unit=draw(st.sampled_from(("document", "chunk"))),
         random_pairs=np.sort(draw(arrays(np.float32, st.integers(0, 5), elements=reals))),
+        default_tau=draw(st.none() | default_taus()),
         density_limit=draw(st.none() | st.floats(0.0625, 1, width=32)),
         reranker=draw(st.text(max_size=5)) if crossed else None,
         warnings=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
+    )
+
+
+def default_taus() -> st.SearchStrategy[DefaultTau]:
+    """Defaults of any kind of encoder and knowledge base."""
+    cosines = st.floats(-1, 1)
+    return st.builds(
+        DefaultTau,
+        tau=cosines,
+        origin=st.sampled_from(("encoder", "knowledge base", "exact")),
+        reason=st.text(max_size=5),
+        proposed=st.none() | cosines,
     )
 
 

@@ -57,14 +57,15 @@ def test_the_encoders_own_value_comes_first_then_the_proposal_then_exact_matches
     known = default_tau(0.6, proposal)
     assert (known.tau, known.origin) == (0.6, "encoder")
     assert proposal
+    assert known.proposed == proposal.tau
     found = default_tau(None, proposal)
-    assert (found.tau, found.origin) == (proposal.tau, "knowledge base")
+    assert (found.tau, found.origin, found.proposed) == (proposal.tau, "knowledge base", proposal.tau)
     assert found.reason == (
         "tau 0.995 is proposed for this knowledge base: 99.5 % of 2,000 random keyword pairs lie below."
     )
     assert (default_tau(0.6, None).tau, default_tau(0.6, None).origin) == (0.6, "encoder")
     exact = default_tau(None, None)
-    assert (exact.tau, exact.origin) == (1, "exact")
+    assert (exact.tau, exact.origin, exact.proposed) == (1, "exact", None)
     assert "under 50 keywords" in exact.reason
 
 
@@ -122,7 +123,8 @@ def test_a_pipeline_proposes_for_raw_and_centred_vectors(tmp_path: Path) -> None
         assert float((pairs < found.tau).mean()) == pytest.approx(0.995, abs=0.005)
         assert found.tau in pairs
         search, settings = SearchSettings(centred=centred), RankSettings(tau=found.tau)
-        assert asked.ask("w1 w2", search, settings).settings.tau == found.tau
+        trace = asked.ask("w1 w2", search, settings)
+        assert (trace.settings.tau, trace.default_tau) == (found.tau, found)
     known = replace(asked, encoder=WordEncoder())
     assert (known.default_tau(centred=True).tau, known.default_tau(centred=True).origin) == (0.6, "encoder")
 
@@ -131,7 +133,11 @@ def test_a_small_vocabulary_falls_back_and_says_so(tmp_path: Path) -> None:
     asked = pipeline(tmp_path / "a.kb", 40, Unknown())
     assert asked.propose_tau(centred=False) is None
     assert asked.default_tau(centred=False).tau == 1
-    assert replace(asked, encoder=WordEncoder()).default_tau(centred=False).tau == 0.5
+    known = replace(asked, encoder=WordEncoder())
+    assert known.default_tau(centred=False).tau == 0.5
+    told = known.ask("w1 w2", SearchSettings(), RankSettings(tau=0.7)).default_tau
+    assert told
+    assert (told.tau, told.origin, told.proposed) == (0.5, "encoder", None)
 
 
 @pytest.fixture(scope="module")

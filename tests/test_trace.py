@@ -16,7 +16,7 @@ from strategies import EMPTY_B, METHODS, MODES, RERANKER, loose_traces, rank_set
 
 from causalviz.errors import CausalvizError, TraceError
 from causalviz.rank import Ranking, rerank
-from causalviz.records import Candidate, JsonObject, RankSettings, Trace
+from causalviz.records import Candidate, DefaultTau, JsonObject, RankSettings, Trace
 from causalviz.score import ScoreTable
 from causalviz.trace import FORMAT, VERSION, from_json, loads, to_json
 
@@ -34,7 +34,10 @@ WORLD = World(
         WorldDocument(id="目标.txt", vector=(-0.6, 0.8), weights={"流程": 0.5, "step": 0.25}),
     ),
 )
-SMALL = trace_of(WORLD)
+SMALL = replace(
+    trace_of(WORLD),
+    default_tau=DefaultTau(tau=0.6, origin="encoder", reason="tau 0.6 is known.", proposed=0.625),
+)
 
 
 def dumps(trace: Trace) -> str:
@@ -125,6 +128,12 @@ def test_the_json_of_a_small_trace_is_worked_out_by_hand() -> None:
         "cross_encoder": -1.5,
     }
     assert data["reranker"] == RERANKER
+    assert data["default_tau"] == {
+        "tau": 0.6,
+        "origin": "encoder",
+        "reason": "tau 0.6 is known.",
+        "proposed": 0.625,
+    }
     assert target["cross_encoder"] is None
     assert stuffed["suspect"] is True
     assert (empty["keywords"], empty["gram"]) == ([], [])
@@ -175,6 +184,12 @@ def test_a_trace_from_before_cross_encoders_reads_and_has_none() -> None:
     trace = from_json(data)
     assert trace.reranker is None
     assert {c.cross_encoder for c in trace.candidates} == {None}
+
+
+def test_a_trace_from_before_proposals_reads_and_has_no_default() -> None:
+    data = to_json(SMALL)
+    del data["default_tau"]
+    assert from_json(data).default_tau is None
 
 
 @pytest.mark.parametrize("method", ["hybrid", "cross-encoder"])
@@ -267,6 +282,11 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "the query is a number": lambda d: d.update(query=5),
     "the warnings are a number": lambda d: d.update(warnings=5),
     "the seconds are text": lambda d: d.update(seconds="x"),
+    "a default tau that is a number": lambda d: d.update(default_tau=0.6),
+    "a default tau that is no cosine": lambda d: d["default_tau"].update(tau=2),
+    "a default tau of unknown origin": lambda d: d["default_tau"].update(origin="oracle"),
+    "a proposal that is no cosine": lambda d: d["default_tau"].update(proposed=math.inf),
+    "a default tau without a reason": lambda d: d["default_tau"].pop("reason"),
     "random pairs hold text": lambda d: d.update(random_pairs=["x"]),
     "a query keyword without a weight": lambda d: d["query_keywords"][0].pop("weight"),
     "a query keyword's weight is text": lambda d: d["query_keywords"][0].update(weight="x"),

@@ -14,6 +14,15 @@
   const GUARD_HINT = "Which score orders the right-hand column. Guarded: similarity, except that a document suspected of stuffing "
     + "stands no higher than its causal score puts it";
 
+  const ORIGINS = {
+    encoder: "default measured for this encoder",
+    "knowledge base": "the default, as this knowledge base proposes",
+  };
+  const TOO_FEW = {
+    encoder: "the encoder’s default is used: under 50 keywords here, too few to propose one",
+    exact: "only the question’s own keywords are set aside: no default is known, and under 50 keywords are too few to propose one",
+  };
+
   let mounted = 0;
 
   function select(name, label, hint, options, onChange) {
@@ -64,6 +73,10 @@
     const absorbed = density("cv-density-a");
     const ticks = h("div.cv-ticks", { "aria-hidden": "true" });
     const mark = h("div.cv-default-mark", { "aria-hidden": "true" });
+    const proposedMark = h("div.cv-proposed-mark", { "aria-hidden": "true" });
+    const origin = h("span.cv-origin");
+    const proposal = h("button.cv-proposal", { type: "button" });
+    const advice = h("div.cv-advice", null, origin, proposal);
     const low = h("span.cv-end");
     const caption = h("span.cv-caption");
     typed.setAttribute("aria-describedby", message.id);
@@ -78,14 +91,16 @@
         typed, words, reset,
       ),
       slider,
-      h("div.cv-strip", null, rest.element, absorbed.element, ticks, mark),
+      h("div.cv-strip", null, rest.element, absorbed.element, ticks, mark, proposedMark),
       h("div.cv-ends", null, low, caption, h("span.cv-end", null, "1.00")),
+      advice,
       message,
     );
 
     let start = 0;
     let standard = 0;
     let tau = 0;
+    let proposed = null;
     let pairs = [];
     const place = (value) => Math.min(100, Math.max(0, (100 * (value - start)) / (1 - start)));
     const say = (text) => {
@@ -123,6 +138,12 @@
       restore();
       change({ tau: standard }, false);
     });
+    const propose = () => {
+      restore();
+      change({ tau: proposed }, false);
+    };
+    proposal.addEventListener("click", propose);
+    proposedMark.addEventListener("click", propose);
 
     function load(trace) {
       const { cosines, exact } = ns.model.cosinesOf(trace);
@@ -135,6 +156,7 @@
       rest.path.setAttribute("d", shape);
       absorbed.path.setAttribute("d", shape);
       mark.style.left = `${place(standard)}%`;
+      advise(trace);
       setText(low, start.toFixed(2));
       const all = cosines.length + exact;
       setText(
@@ -146,6 +168,24 @@
       say("");
       // A new span may have moved the slider: write both fields again.
       slider.cvTau = typed.cvTau = undefined;
+    }
+
+    /** Say where the default comes from, and what this knowledge base proposes; a trace may not tell. */
+    function advise(trace) {
+      const found = trace.default_tau ?? null;
+      proposed = found && found.proposed;
+      toggle(advice, "cv-hidden", !found);
+      for (const part of [proposal, proposedMark]) toggle(part, "cv-hidden", proposed === null);
+      if (!found) return;
+      const known = (proposed === null ? TOO_FEW : ORIGINS)[found.origin];
+      setText(origin, found.tau === standard ? known : `asked with ${plain(standard)}`);
+      setAttr(origin, "title", found.reason);
+      if (proposed === null) return;
+      const words = `proposed ${plain(Number(proposed.toFixed(3)))}: absorbs ${percent(CausalVizRerank.absorbedShare(pairs, proposed))} of random pairs`;
+      setText(proposal, words);
+      proposal.title = "What the cosines of random pairs of this knowledge base’s keywords propose; click to use it";
+      proposedMark.title = `${words}; click to use it`;
+      proposedMark.style.left = `${place(proposed)}%`;
     }
 
     function choose(trace, index) {
@@ -178,6 +218,7 @@
       setAttr(slider, "aria-valuetext", `${text}, ${share(state)}`);
       setStyle(element, "--cv-at", `${at.toFixed(2)}%`);
       toggle(element, "cv-unused", exactOnly);
+      setAttr(proposal, "aria-pressed", String(tau === proposed));
       toggle(reset, "cv-hidden", Math.abs(tau - standard) < 5e-7);
       setText(words, share(state));
     }

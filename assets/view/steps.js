@@ -146,9 +146,12 @@
       d += `V${base}Z`;
       absorbedClip = s("rect", { y: top, height: base - top, x: 0, width: right });
       const id = `cv-wi-clip-${serial}`;
+      const proposed = trace.default_tau?.proposed ?? null;
+      const told = proposed === null ? "" : `; dashed: proposed, ${plain(Number(proposed.toFixed(3)))}`;
       pairs.replaceChildren(
         s("clipPath", { id }, absorbedClip), s("path.cv-wi-pairs-b", { d }), s("path.cv-wi-pairs-a", { d, "clip-path": `url(#${id})` }),
-        s("text.cv-wi-note", { x: LEFT + 2, y: top + 8 }, "how close random pairs of keywords are (amber: absorbed)"),
+        ...(proposed === null ? [] : [s("line.cv-wi-proposed", { x1: x.at(proposed), x2: x.at(proposed), y1: top + 12, y2: base })]),
+        s("text.cv-wi-note", { x: LEFT + 2, y: top + 8 }, `how close random pairs of keywords are (amber: absorbed${told})`),
       );
     }
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from strategies import trace_of
 
 from causalviz.rank import rerank
-from causalviz.records import Keyword, Method, RankSettings
+from causalviz.records import DefaultTau, Keyword, Method, RankSettings, TauOrigin
 from causalviz.score import ScoreTable
 from causalviz.trace import to_json
 
@@ -167,6 +167,61 @@ def test_the_default_threshold_is_one_click_away(view: ViewPage) -> None:
     view.frames()
     assert view.state()["tau"] == 0.75
     expect(view.page.get_by_label("Absorption threshold, typed")).to_have_value("0.75")
+
+
+def default(tau: float, origin: TauOrigin, proposed: float | None) -> DefaultTau:
+    return DefaultTau(tau=tau, origin=origin, reason="Measured elsewhere.", proposed=proposed)
+
+
+def test_the_proposal_is_a_mark_and_a_button_beside_the_encoders_default(view: ViewPage) -> None:
+    proposed = float(np.float32(0.994))
+    view.show(trace(three(), default_tau=default(0.75, "encoder", proposed)))  # pairs 0, 0.01, ... 1
+    advice = view.page.locator(".cv-advice")
+    expect(advice).to_contain_text("default measured for this encoder")
+    expect(advice.locator(".cv-origin")).to_have_attribute("title", "Measured elsewhere.")
+    button = advice.get_by_role("button", name="proposed 0.994: absorbs 1.0 % of random pairs")
+    for key in ("Enter", "Space", None):
+        view.set(tau=0.5)
+        expect(button).to_have_attribute("aria-pressed", "false")
+        if key:
+            button.press(key)
+        else:
+            view.page.locator(".cv-proposed-mark").click()
+        view.frames()
+        assert view.state()["tau"] == proposed
+        expect(button).to_have_attribute("aria-pressed", "true")
+    strip, mark = (view.page.locator(f".cv-{part}").bounding_box() for part in ("strip", "proposed-mark"))
+    assert strip
+    assert mark
+    start = float(view.page.get_by_label("Absorption threshold τ").get_attribute("min") or "")
+    share = (0.994 - start) / (1 - start)
+    assert mark["x"] + 1 == pytest.approx(strip["x"] + strip["width"] * share, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "marked"),
+    [
+        (default(0.75, "knowledge base", 0.75), "the default, as this knowledge base proposes", True),
+        (default(0.75, "encoder", None), "under 50 keywords here, too few to propose one", False),
+        (default(0.75, "exact", None), "only the question’s own keywords are set aside", False),
+        (default(0.6, "encoder", 0.7), "asked with 0.75", True),
+        (None, "", False),
+    ],
+)
+def test_where_the_default_comes_from_is_told(
+    view: ViewPage, given: DefaultTau | None, told: str, *, marked: bool
+) -> None:
+    # What the trace before it proposed must not stay.
+    view.show(trace(three(), default_tau=default(0.75, "encoder", 0.9)))
+    view.show(trace(three(), default_tau=given))
+    expect(view.page.locator(".cv-advice")).to_be_visible(visible=given is not None)
+    if given:
+        expect(view.page.locator(".cv-origin")).to_contain_text(told)
+    for part in (".cv-proposal", ".cv-proposed-mark"):
+        expect(view.page.locator(part)).to_be_visible(visible=marked)
+    view.page.locator(".cv-whatif").scroll_into_view_if_needed()
+    expect(view.page.locator(".cv-wi-pairs-b")).to_be_attached()
+    expect(view.page.locator(".cv-wi-proposed")).to_have_count(int(marked))
 
 
 def test_the_threshold_is_read_against_random_pairs(view: ViewPage) -> None:
