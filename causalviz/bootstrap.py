@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
 from causalviz.backends.bge_m3 import BgeM3Encoder
 from causalviz.backends.chat_local import LocalChat
@@ -18,6 +20,7 @@ from causalviz.backends.rerankers import BGE_RERANKER, CrossEncoderReranker, Fla
 from causalviz.backends.segmentation import default_tokenizer
 from causalviz.backends.sentence_encoder import SentenceEncoder
 from causalviz.backends.server_encoder import ServerEncoder
+from causalviz.backends.shelf import LentEncoder, Shelf
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.themes import Theme
@@ -47,14 +50,27 @@ RERANKERS: dict[str, Callable[[str], Reranker]] = {
     "cross": CrossEncoderReranker,
 }
 SAMPLE = ROOT / "sample_kb"
+Role = Literal["encoder", "reranker", "chat"]
+"""What a model is for."""
+TRIAL_SECONDS = 15.0
+"""Waited for a server that is only tried."""
+
+# One in use and one that is tried, or two that are compared.
+_encoders: Shelf[Encoder] = Shelf(2)
+_rerankers: Shelf[Reranker] = Shelf(2)
+_chats: Shelf[ChatModel] = Shelf(2)
+_SHELVES: dict[Role, Shelf[Any]] = {"encoder": _encoders, "reranker": _rerankers, "chat": _chats}
 
 
-def make_encoder(name: str) -> Encoder:
-    """Load an encoder, once per process; the environment gives instructions, and a server's address and key.
+def make_encoder(name: str, settings: Settings | None = None, *, trial: bool = False) -> Encoder:
+    """Load an encoder, once per process.
 
     Args:
         name: "e5-small", "bge-m3", or a kind with the place its weights or model are found: "bge-m3:FOLDER",
             "st:ID_OR_FOLDER" (sentence-transformers), "flag:ID_OR_FOLDER" (FlagEmbedding), "openai:MODEL" (a server).
+        settings: They give instructions, and a server's address and key; None for what the environment and, for the
+            encoder it names, the Models page say.
+        trial: Wait for a server no longer than somebody who looks on.
 
     Raises:
         ParameterError: there is no encoder of that name.
@@ -65,11 +81,17 @@ def make_encoder(name: str) -> Encoder:
     if name not in ENCODERS and not (place and kind in PLACED_ENCODERS):
         placed = ", ".join(f"{kind}:{place}" for kind, place in PLACED_ENCODERS.items())
         raise ParameterError(f"there is no encoder '{name}'; choose one of: {', '.join(ENCODERS)}, {placed}.")
-    return _encoder(name, Settings.of())
+    if settings is None:
+        settings = Settings.of()
+        if settings.encoder != name:
+            settings = Settings.of_environment()
+    if kind == "openai" and trial:
+        return _encoder(name, settings, seconds=TRIAL_SECONDS, retries=0)
+    key = _key("encoder", replace(settings, encoder=name))
+    return _encoders.get(key, partial(_encoder, name, settings))
 
 
-@lru_cache(maxsize=2)
-def _encoder(name: str, settings: Settings) -> Encoder:
+def _encoder(name: str, settings: Settings, **patience: Any) -> Encoder:  # noqa: ANN401 - seconds and retries
     kind, _, place = name.partition(":")
     instructions = (settings.query_instruction, settings.passage_instruction)
     match kind:
@@ -84,13 +106,13 @@ def _encoder(name: str, settings: Settings) -> Encoder:
                 key=settings.openai_key,
                 query_instruction=settings.query_instruction,
                 passage_instruction=settings.passage_instruction,
+                **patience,
             )
     return BgeM3Encoder(place) if place else ENCODERS[kind]()
 
 
-@lru_cache(maxsize=1)
 def make_reranker(name: str) -> Reranker:
-    """Load a reranker; the last one is kept.
+    """Load a reranker, once per process.
 
     Args:
         name: "bge-reranker-v2-m3", or a kind with the place its weights are found: "bge-reranker-v2-m3:FOLDER",
@@ -102,31 +124,32 @@ def make_reranker(name: str) -> Reranker:
     """
     kind, _, place = name.partition(":")
     if kind == "bge-reranker-v2-m3":
-        return FlagEmbeddingReranker(place or BGE_RERANKER)
+        return _rerankers.get((name,), lambda: FlagEmbeddingReranker(place or BGE_RERANKER))
     if kind in RERANKERS and place:
-        return RERANKERS[kind](place)
+        return _rerankers.get((name,), lambda: RERANKERS[kind](place))
     raise ParameterError(
         f"there is no reranker '{name}'; choose one of: bge-reranker-v2-m3, bge-reranker-v2-m3:FOLDER, "
         "flag-reranker:ID_OR_FOLDER, cross:ID_OR_FOLDER."
     )
 
 
-def make_chat(settings: Settings) -> ChatModel | None:
-    """Load the chat model the settings name; the last one is kept. None where they name none.
+def make_chat(settings: Settings, *, trial: bool = False) -> ChatModel | None:
+    """Load the chat model the settings name, once per process. None where they name none.
+
+    Args:
+        settings: Name, address and key.
+        trial: Wait for a server no longer than somebody who looks on.
 
     Raises:
         ParameterError: a server is named without a model, or a model without a server.
         MissingBackendError: its package or weights are absent.
         BackendError: the machine has not enough memory for it.
     """
-    return _chat(settings.chat_model, settings.chat_url, settings.openai_key)
-
-
-@lru_cache(maxsize=1)
-def _chat(model: str, url: str, key: str) -> ChatModel | None:
+    model, url = settings.chat_model, settings.chat_url
     kind, _, place = model.partition(":")
+    key = _key("chat", settings)
     if kind == "local" and not url:
-        return LocalChat(place) if place else LocalChat()
+        return _chats.get(key, lambda: LocalChat(place) if place else LocalChat())
     if not model and not url:
         return None
     if not model:
@@ -138,7 +161,41 @@ def _chat(model: str, url: str, key: str) -> ChatModel | None:
             f"CAUSALVIZ_CHAT_MODEL is '{model}', but CAUSALVIZ_CHAT_URL names no server; set it, for example to "
             "http://127.0.0.1:11434/v1, or choose a model of this machine as local:ID_OR_FOLDER."
         )
-    return ServerChat(url, model, key)
+    if trial:
+        return ServerChat(url, model, settings.openai_key, read_seconds=TRIAL_SECONDS)
+    return _chats.get(key, lambda: ServerChat(url, model, settings.openai_key))
+
+
+def loaded(role: Role, settings: Settings) -> bool:
+    """Whether the model the settings name is in memory."""
+    return _SHELVES[role].loaded(_key(role, settings))
+
+
+def unload(role: Role, settings: Settings) -> None:
+    """Give the memory of the model the settings name back; it is loaded again when it is next needed."""
+    _SHELVES[role].unload(_key(role, settings))
+
+
+def keep_only(role: Role, settings: Settings) -> None:
+    """Give up every other model of this role; a run in progress ends with the one it began with."""
+    _SHELVES[role].keep_only([_key(role, settings)])
+
+
+def _key(role: Role, settings: Settings) -> tuple[str, ...]:
+    """All that decides what is loaded."""
+    match role:
+        case "encoder":
+            instructions = (settings.query_instruction, settings.passage_instruction)
+            match settings.encoder.partition(":")[0]:
+                case "st" | "flag":
+                    return settings.encoder, *instructions
+                case "openai":
+                    return settings.encoder, *instructions, settings.openai_url, settings.openai_key
+            return (settings.encoder,)
+        case "reranker":
+            return (settings.reranker,)
+        case "chat":
+            return settings.chat_model, settings.chat_url, settings.openai_key if settings.chat_url else ""
 
 
 def index_into(path: Path, source: Source, encoder: Encoder, progress: Progress) -> IndexResult:
@@ -149,7 +206,9 @@ def index_into(path: Path, source: Source, encoder: Encoder, progress: Progress)
 def open_pipeline(path: Path, encoder: Encoder, progress: Progress, name: str | None = None) -> Pipeline:
     """Open a saved knowledge base for questions."""
     base = open_knowledge_base(path, encoder, progress, name)
-    return Pipeline(base=base, encoder=encoder, tokenizer=default_tokenizer(), make_index=FaissIndex)
+    place = _encoders.place_of(encoder)
+    lent = encoder if place is None else LentEncoder(place, encoder)
+    return Pipeline(base=base, encoder=lent, tokenizer=default_tokenizer(), make_index=FaissIndex)
 
 
 def pipeline_for(target: Path, encoder: Encoder, settings: Settings, progress: Progress) -> Pipeline:

@@ -1,5 +1,7 @@
-"""What the environment may set: the only module that reads it."""
+"""What the environment may set, and what the Models page set: the only module that reads the environment."""
 
+import ipaddress
+import logging
 import math
 import os
 from collections.abc import Mapping
@@ -9,6 +11,7 @@ from typing import Self
 
 import platformdirs
 
+from causalviz.choices import Choices, read_choices
 from causalviz.errors import ParameterError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,6 +19,17 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 _PORTS = range(1, 65536)
+_ENCODER = "CAUSALVIZ_ENCODER"
+_CHAT = ("CAUSALVIZ_CHAT_URL", "CAUSALVIZ_CHAT_MODEL")
+_MODELS = (
+    _ENCODER,
+    "CAUSALVIZ_OPENAI_URL",
+    "CAUSALVIZ_QUERY_INSTRUCTION",
+    "CAUSALVIZ_PASSAGE_INSTRUCTION",
+    "CAUSALVIZ_RERANKER",
+    *_CHAT,
+)
+"""Variables that the Models page would set otherwise."""
 # What may be uploaded and read: environment variable -> field of documents.Limits, its units in one of the variable's.
 _LIMITS = {
     "CAUSALVIZ_MAX_FILE_MB": ("file_bytes", 1e6),
@@ -74,7 +88,7 @@ class Serving:
         """Read the environment.
 
         Raises:
-            ParameterError: a number is none, or the path does not begin with a slash.
+            ParameterError: a number or an address is none, or the path does not begin with a slash.
         """
         auth_file = environment.get("CAUSALVIZ_AUTH_FILE")
         root_path = environment.get("CAUSALVIZ_ROOT_PATH", "").rstrip("/")
@@ -82,7 +96,15 @@ class Serving:
             raise ParameterError(
                 f"CAUSALVIZ_ROOT_PATH is '{root_path}', but the path begins with a slash, such as /causalviz; set that."
             )
-
+        trust_proxy = environment.get("CAUSALVIZ_TRUST_PROXY", "").replace(" ", "")
+        strange = next(
+            (part for part in trust_proxy.split(",") if trust_proxy and not _is_network(part)), None
+        )
+        if strange is not None:
+            raise ParameterError(
+                f"CAUSALVIZ_TRUST_PROXY names '{strange}', but a proxy is named by its address or network, as in "
+                "127.0.0.1 or 172.16.0.0/12; set that."
+            )
         hosts = environment.get("CAUSALVIZ_HOSTS", "").lower().split(",")
         numbers = {
             field: math.ceil(units * _positive(variable, environment[variable]))
@@ -92,7 +114,7 @@ class Serving:
         return cls(
             auth_file=Path(auth_file) if auth_file else None,
             hosts=tuple(name.strip() for name in hosts if name.strip()),
-            trust_proxy=environment.get("CAUSALVIZ_TRUST_PROXY", "").strip(),
+            trust_proxy=trust_proxy,
             root_path=root_path,
             frame_ancestors=" ".join(environment.get("CAUSALVIZ_FRAME_ANCESTORS", "").split()),
             **numbers,
@@ -129,31 +151,53 @@ class Settings:
     """CAUSALVIZ_MAX_FILE_MB and its like (``_LIMITS``): those set, by field of ``documents.Limits``, in its units."""
     serving: Serving = Serving()
     """Who may use the web app, and how much of it."""
+    allow_model_changes: bool = False
+    """CAUSALVIZ_ALLOW_MODEL_CHANGES: 1 lets everybody who uses a shared app choose models; default: only read."""
+    fixed: frozenset[str] = frozenset()
+    """What settles a model wherever else one is chosen: names of variables that are set, and "--encoder"."""
+    remark: str = ""
+    """One sentence on a file of chosen models that cannot be read; "" where there is nothing to say."""
 
     @classmethod
-    def of(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Read the environment.
+    def of(cls, environment: Mapping[str, str] | None = None, *, app: bool = False) -> Self:
+        """Read the environment, and the choices of the Models page for what it leaves open.
+
+        Args:
+            environment: None for the process's own, with the choices kept in its home; a mapping stands alone.
+            app: Take a chosen reranker and chat model too, not the encoder alone (docs/adr/0011-models.md).
 
         Raises:
             ParameterError: CAUSALVIZ_PORT is not a port number, or a limit no number above 0.
         """
+        kept, remark = Choices(), ""
+        if environment is None:
+            environment = os.environ
+            kept, remark = read_choices(_home(environment))
+        if remark:
+            logging.getLogger(__name__).warning("causalviz: %s", remark)
+        fixed = frozenset(name for name in _MODELS if environment.get(name))
+        # Address and instructions were chosen for the encoder they were chosen with, a model for its server.
+        own = Choices() if _ENCODER in fixed else kept
+        chat = kept if app and fixed.isdisjoint(_CHAT) else Choices()
         port = environment.get("CAUSALVIZ_PORT", "7860")
         if not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
             raise ParameterError(
                 f"CAUSALVIZ_PORT is '{port}', but a port is a number from 1 to 65535; set one or unset it."
             )
-        home = environment.get("CAUSALVIZ_HOME")
         return cls(
-            home=Path(home) if home else Path(platformdirs.user_data_dir("causalviz", appauthor=False)),
-            encoder=environment.get("CAUSALVIZ_ENCODER", "e5-small"),
+            home=_home(environment),
+            encoder=environment.get(_ENCODER) or own.encoder or "e5-small",
             host=environment.get("CAUSALVIZ_HOST", "127.0.0.1"),
             port=int(port),
-            reranker=environment.get("CAUSALVIZ_RERANKER", ""),
-            query_instruction=environment.get("CAUSALVIZ_QUERY_INSTRUCTION", ""),
-            passage_instruction=environment.get("CAUSALVIZ_PASSAGE_INSTRUCTION", ""),
-            openai_url=environment.get("CAUSALVIZ_OPENAI_URL", ""),
-            chat_url=environment.get("CAUSALVIZ_CHAT_URL", ""),
-            chat_model=environment.get("CAUSALVIZ_CHAT_MODEL", ""),
+            reranker=environment.get("CAUSALVIZ_RERANKER") or (kept.reranker if app else ""),
+            query_instruction=environment.get("CAUSALVIZ_QUERY_INSTRUCTION") or own.query_instruction,
+            passage_instruction=environment.get("CAUSALVIZ_PASSAGE_INSTRUCTION") or own.passage_instruction,
+            openai_url=environment.get("CAUSALVIZ_OPENAI_URL") or own.openai_url,
+            chat_url=environment.get("CAUSALVIZ_CHAT_URL") or chat.chat_url,
+            chat_model=environment.get("CAUSALVIZ_CHAT_MODEL") or chat.chat_model,
+            fixed=fixed,
+            remark=remark,
+            allow_model_changes=environment.get("CAUSALVIZ_ALLOW_MODEL_CHANGES", "") not in {"", "0"},
             openai_key=environment.get("OPENAI_API_KEY", ""),
             serving=Serving.of(environment),
             limits={
@@ -162,6 +206,11 @@ class Settings:
                 if variable in environment
             },
         )
+
+    @classmethod
+    def of_environment(cls) -> Self:
+        """Read the process's environment alone, for a model that was named on the command line."""
+        return cls.of(os.environ)
 
     @property
     def knowledge_bases(self) -> Path:
@@ -172,6 +221,19 @@ class Settings:
     def cache(self) -> Path:
         """Folder of knowledge bases built on the way (a folder ranked directly, a themes file)."""
         return self.home / "cache"
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    home = environment.get("CAUSALVIZ_HOME")
+    return Path(home) if home else Path(platformdirs.user_data_dir("causalviz", appauthor=False))
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _positive(variable: str, text: str) -> float:

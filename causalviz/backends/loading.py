@@ -22,7 +22,7 @@ DOCUMENT_BATCH = 12
 """Passages, of up to LONGEST tokens."""
 LONGEST = 8192
 """Tokens read of a text, where the model does not read fewer."""
-_OTHER_FORMATS = {"onnx", "openvino"}
+OTHER_FORMATS = {"onnx", "openvino"}
 """Folders of a download that hold the weights again, for runtimes that are not used."""
 
 
@@ -125,7 +125,7 @@ def _digest(folder: Path) -> str:
         place = path.relative_to(folder)
         # A model card says nothing about vectors, and what a download notes about itself neither.
         told = path.suffix == ".md" or any(part.startswith(".") for part in place.parts)
-        if path.is_file() and not told and place.parts[0] not in _OTHER_FORMATS:
+        if path.is_file() and not told and place.parts[0] not in OTHER_FORMATS:
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
             digest.update(f"{place.as_posix()}\0{content}\0".encode())

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,11 @@ from transformers import (
 
 from causalviz.backends import rerankers
 from causalviz.backends.rerankers import CrossEncoderReranker, FlagEmbeddingReranker
-from causalviz.bootstrap import make_reranker
+from causalviz.bootstrap import make_reranker, unload
 from causalviz.errors import BackendError, MissingBackendError, ParameterError
 from causalviz.protocols import Reranker
 from causalviz.rank import ordered
+from causalviz.settings import Settings
 
 LIMIT = 96
 QUERY = "How does late interaction work"
@@ -359,7 +361,7 @@ def test_the_name_tells_weights_apart_and_not_where_they_lie(kind: str, folder: 
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    make_reranker.cache_clear()
+    unload("reranker", replace(Settings.of({}), reranker=f"{kind}:{copy}"))
     assert make_reranker(f"{kind}:{copy}").name != name
 
 
@@ -511,6 +513,6 @@ def test_an_absent_package_is_named(kind: str, folder: Path, monkeypatch: pytest
     named = (
         f"reranker '{kind}:.*' needs {package.replace('_', '-')} and torch .*pip install -r requirements.txt"
     )
-    make_reranker.cache_clear()
+    unload("reranker", replace(Settings.of({}), reranker=f"{kind}:{folder}"))
     with pytest.raises(MissingBackendError, match=named):
         make_reranker(f"{kind}:{folder}")
