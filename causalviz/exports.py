@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from causalviz.errors import ParameterError
@@ -17,8 +17,10 @@ COLUMNS = (
     "cross_encoder", "cross_rank",
 )  # fmt: skip
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a spreadsheet may take for the beginning of a formula; it skips spaces before it."""
+_SPACES = r"\t-\r\x1c-\x20\x85\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff"
+_FORMULA = re.compile(rf"'*[\t\r\n]|['{_SPACES}]*[=+\-@＝＋－＠]")
+"""What a spreadsheet may take for the beginning of a formula, after spaces of any kind; after apostrophes too, so that
+what was made safe can be told from what was so before. assets/view/exports.js has the same."""
 _STEP = 1_000_000
 """TREC scores are written in millionths: far enough apart to stay distinct as float32, which trec_eval reads."""
 
@@ -29,35 +31,47 @@ def csv_table(trace: Trace, ranking: Ranking) -> str:
     Text that a spreadsheet would calculate gets an apostrophe in front. Scores have all their digits; one that does
     not exist (empty B, no cross-encoder) is an empty cell. Keywords of A and of B are separated by spaces.
     """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(COLUMNS)
+    rows: list[list[str | float | None]] = []
     for i in ranking.order.tolist():
         candidate = trace.candidates[i]
         in_a = ranking.in_a[i, : len(candidate.terms)].tolist()
-        writer.writerow(
+        rows.append(
             [
-                ranking.rank[i],
-                ranking.similarity_rank[i],
-                ranking.causal_rank[i],
-                ranking.hybrid_rank[i],
-                safe_cell(candidate.id),
-                safe_cell(candidate.title),
-                repr(candidate.similarity),
-                _score(float(ranking.causal[i])),
-                _score(float(ranking.hybrid[i])),
+                int(ranking.rank[i]),
+                int(ranking.similarity_rank[i]),
+                int(ranking.causal_rank[i]),
+                int(ranking.hybrid_rank[i]),
+                candidate.id,
+                candidate.title,
+                candidate.similarity,
+                float(ranking.causal[i]),
+                float(ranking.hybrid[i]),
                 "yes" if ranking.empty_b[i] else "no",
                 _keywords(candidate.terms, in_a, wanted=True),
                 _keywords(candidate.terms, in_a, wanted=False),
                 candidate.repeats,
                 candidate.tokens,
-                safe_cell(candidate.duplicate_of or ""),
-                ranking.guarded_rank[i],
+                candidate.duplicate_of,
+                int(ranking.guarded_rank[i]),
                 "yes" if candidate.suspect else "no",
-                _score(float(ranking.cross[i])),
-                "" if trace.reranker is None else ranking.cross_rank[i],
+                float(ranking.cross[i]),
+                None if trace.reranker is None else int(ranking.cross_rank[i]),
             ]
         )
+    return csv_text(COLUMNS, rows)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Write a table as CSV (RFC 4180) that no spreadsheet calculates; every CSV of this package is written here.
+
+    Args:
+        columns: Names.
+        rows: A text gets an apostrophe in front where a spreadsheet would calculate it (``plain_cell`` takes it away
+            again), a number has all its digits, and what does not exist (None, a number that is not finite) is empty.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows([[_cell(value) for value in row] for row in (columns, *rows)])
     return out.getvalue()
 
 
@@ -95,12 +109,21 @@ def trec_run(trace: Trace, ranking: Ranking, query_id: str) -> str:
 
 def safe_cell(text: str) -> str:
     """Keep a spreadsheet from calculating a text."""
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _score(value: float) -> str:
+def plain_cell(cell: str) -> str:
+    """Give the text that was made safe."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
+
+
+def _cell(value: str | float | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return safe_cell(value)
     return repr(value) if math.isfinite(value) else ""
 
 
 def _keywords(terms: Sequence[str], in_a: Sequence[bool], *, wanted: bool) -> str:
-    return safe_cell(" ".join(term for term, shared in zip(terms, in_a, strict=True) if shared is wanted))
+    return " ".join(term for term, shared in zip(terms, in_a, strict=True) if shared is wanted)

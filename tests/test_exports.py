@@ -2,16 +2,18 @@
 
 import csv
 import io
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from explain.random_traces import worked_example
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import loose_traces, rank_settings, traces
 
 from causalviz.errors import ParameterError
-from causalviz.exports import COLUMNS, csv_table, safe_cell, trec_run
+from causalviz.exports import COLUMNS, csv_table, csv_text, plain_cell, safe_cell, trec_run
 from causalviz.rank import rerank
 from causalviz.records import RankSettings, Trace
 from causalviz.score import ScoreTable
@@ -64,7 +66,21 @@ def test_a_table_holds_the_cross_encoders_scores_where_it_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "  =1", "＝1", "=cmd|' /C calc'!A0"]
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@x",
+        "\t=1",
+        "\r=1",
+        "  =1",
+        "＝1",
+        "\u3000=1",
+        "\ufeff=1",
+        "'=1",
+        "=cmd|' /C calc'!A0",
+    ],
 )
 def test_nothing_is_calculated_by_a_spreadsheet(text: str) -> None:
     first = replace(EXAMPLE.candidates[0], id=text, title=text, terms=(text, "v"))
@@ -73,7 +89,31 @@ def test_nothing_is_calculated_by_a_spreadsheet(text: str) -> None:
             assert {row["id"], row["title"], row["A"]} == {f"'{text}"}
 
 
-@pytest.mark.parametrize("text", ["a=b", "标题", "", "5 - 3"])
+@given(
+    st.lists(
+        st.text(st.sampled_from("=+-@＝\t\r\n' \u00a0\u3000\ufeff,;\"a1"))
+        | st.text()
+        | st.integers()
+        | st.floats()
+    )
+)
+def test_a_cell_is_a_number_or_a_text_that_no_spreadsheet_calculates_and_that_comes_back(
+    row: list[str | float],
+) -> None:
+    columns = [f"column {number}" for number in range(len(row))]
+    head, cells = [*csv.reader(io.StringIO(csv_text(columns, [row]), newline="")), []][:2]
+    assert head == columns
+    for value, cell in zip(row, cells, strict=True):
+        if isinstance(value, str):
+            # a spreadsheet trims spaces and trusts what begins otherwise than a formula
+            assert not cell.strip().lstrip("\ufeff").startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
+            assert not cell.startswith(("\t", "\r", "\n"))
+            assert plain_cell(cell) == value
+        else:
+            assert cell == (repr(value) if math.isfinite(value) else "")
+
+
+@pytest.mark.parametrize("text", ["a=b", "标题", "", "5 - 3", "'tis", "''"])
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert safe_cell(text) == text
 

@@ -6,8 +6,8 @@
   "use strict";
   const { s, plain, shorten } = ns.dom;
 
-  /** What a spreadsheet may take for the beginning of a formula; it skips spaces before it (exports.py). */
-  const FORMULA = /^ *[=+\-@\t\r\n＝＋－＠]/;
+  /** What a spreadsheet may take for the beginning of a formula (exports.py, which says why so). */
+  const FORMULA = /^(?:'*[\t\r\n]|['\t-\r\x1c-\x20\x85\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff]*[=+\-@＝＋－＠])/;
   /** TREC scores are written in millionths. */
   const STEP = 1_000_000;
   const TAG = "causalviz";

@@ -1,7 +1,5 @@
 """Questions whose answers are known: how good every method ranks them, and what may be saved of it."""
 
-import csv
-import io
 import json
 import random
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +22,7 @@ from causalviz.evaluation.measures import (
     paired_difference,
 )
 from causalviz.explain.metric_plane import Case, best_region, metric_plane
-from causalviz.exports import safe_cell
+from causalviz.exports import csv_text
 from causalviz.figures import plane_figure
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Progress
@@ -273,16 +271,13 @@ def ndcg_case(trace: Trace, grades: Mapping[str, int]) -> Case:
 
 def csv_of(answers: Answers) -> str:
     """One line a question: its judgments counted, and every measure by every method, all digits."""
-    out = io.StringIO()
-    writer = csv.writer(out)
     columns = [f"{name} {what}" for name in METHODS for what in MEASURES]
-    writer.writerow(["query_id", "query", "judged", "relevant", *columns])
+    rows: list[list[str | float]] = []
     for question in answers.questions:
         grades = answers.qrels[question.id].values()
-        values = [repr(answers.scores[name][question.id][what]) for name in METHODS for what in MEASURES]
-        relevant = sum(grade > 0 for grade in grades)
-        writer.writerow([safe_cell(question.id), safe_cell(question.text), len(grades), relevant, *values])
-    return out.getvalue()
+        values = [answers.scores[name][question.id][what] for name in METHODS for what in MEASURES]
+        rows.append([question.id, question.text, len(grades), sum(grade > 0 for grade in grades), *values])
+    return csv_text(["query_id", "query", "judged", "relevant", *columns], rows)
 
 
 def json_of(answers: Answers) -> str:
