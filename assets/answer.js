@@ -43,6 +43,8 @@
       toggle(grid, "ans-old", true);
       report("Looking for documents …");
     });
+    // A request that was turned away brings no message; Gradio's notice says why.
+    root.addEventListener("failed", () => show({ error: "No answer came: the notice says why. Ask again." }));
 
     function report(words) {
       setText(progress, words);

@@ -150,6 +150,11 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--host", help="address to bind (default 127.0.0.1)")
     serve.add_argument("--port", type=int, help="port (default 7860)")
+    serve.add_argument(
+        "--make-login",
+        metavar="NAME",
+        help="ask for a password, print NAME's line for the file CAUSALVIZ_AUTH_FILE, and end",
+    )
     _common(serve)
     return root
 

@@ -1,6 +1,7 @@
 """`serve`: start the web app."""
 
 import argparse
+import getpass
 import os
 import signal
 import socket
@@ -16,9 +17,12 @@ def run(options: argparse.Namespace) -> None:
     """Serve until stopped.
 
     Raises:
-        ParameterError: the port is none, or cannot be used.
+        ParameterError: the port is none, or cannot be used; a login cannot be made or used.
         KnowledgeBaseError: a knowledge base is missing or cannot be opened.
     """
+    if options.make_login is not None:
+        _make_login(options.make_login)
+        return
     settings = _settings(options)
     _check_free(settings.host, settings.port)
     for path in options.kb:
@@ -49,6 +53,14 @@ def _settings(options: argparse.Namespace) -> Settings:
             ) from error
         settings = replace(settings, port=port)
     return replace(settings, host=options.host or settings.host)
+
+
+def _make_login(name: str) -> None:
+    """Print a line for the file of logins; the password is asked for, or else comes as a line of standard input."""
+    from causalviz.ui.serving import login_line
+
+    password = getpass.getpass(f"Password of {name}: ") if sys.stdin.isatty() else sys.stdin.readline()
+    sys.stdout.write(f"{login_line(name, password.rstrip(chr(10)))}\n")
 
 
 def _check_free(host: str, port: int) -> None:

@@ -84,7 +84,17 @@ def trace_message(trace: Trace, chosen: str | None = None, ruling: str | None = 
 
 def error_message(sentence: str) -> str:
     """The message that makes the page show an error; what it showed before comes back with the next answer."""
-    return message({"error": sentence})
+    return message({"error": without_places(sentence)})
+
+
+def without_places(sentence: str) -> str:
+    """Name files of this machine in an error as people know them: a knowledge base by its name, others by theirs."""
+
+    def name(found: re.Match[str]) -> str:
+        last = re.split(r"[/\\\\]", found[1].rstrip("/\\"))[-1]
+        return f"'{last.removesuffix('.kb')}'"
+
+    return re.sub(r"'((?:[A-Za-z]:)?[/\\\\][^\n]*?)'(?=[\s,;:.)`]|$)", name, sentence)
 
 
 def texts_message(pipeline: Pipeline, trace: Trace) -> str:

@@ -31,6 +31,9 @@ _BUSY = """(...values) => {
   document.querySelector("#answer-view .ans-root").dispatchEvent(new CustomEvent("asked"));
   return values;
 }"""
+_FAILED = (
+    "() => { document.querySelector('#answer-view .ans-root').dispatchEvent(new CustomEvent('failed')); }"
+)
 # tau, alpha and the rest as they stand on the Explore page when the button is pressed.
 _WITH_STATE = """(last, session, _, ...values) => {
   const view = document.querySelector(".causalviz-root").view;
@@ -83,6 +86,7 @@ def build(settings: Settings, explored: Explore, tab: gr.Tab) -> None:
         found.success(
             page.answer, [explored.asked, session, state, *options], view, js=_WITH_STATE, **private
         )
+        found.failure(None, js=_FAILED, api_visibility="private")
         explored.follow(found)
     stop.click(page.stop, session, None, queue=False, **private)
     reset.click(lambda: TEMPLATE, None, options[-1], queue=False, **private)

@@ -1,20 +1,30 @@
 """Assemble the pages and launch them."""
 
+import asyncio
+import atexit
 import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable
 
 # Set before Gradio is imported: no request leaves this machine.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
 
-from causalviz.settings import Settings
+from causalviz.documents.limits import limits_of
+from causalviz.settings import ROOT, Settings
 from causalviz.ui import present
 from causalviz.ui.library import Library
 from causalviz.ui.pages import answer, calibrate, evaluate, explore, tune
+from causalviz.ui.pages.failing import Blocks
+from causalviz.ui.serving import Accounts, doors
 from causalviz.ui.tuning import Sample
 
 _FONTS = ["system-ui", "Noto Sans CJK SC", "Noto Sans SC", "Microsoft YaHei", "PingFang SC", "sans-serif"]
 _MONO = ["ui-monospace", "Menlo", "Consolas", "monospace"]
+_UPLOADS = (3600, 6 * 3600)
+"""Seconds between two looks for uploads that nobody took in, and the age at which they go."""
 
 
 def build(library: Library, settings: Settings) -> gr.Blocks:
@@ -22,7 +32,7 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
     sample = Sample(lambda: library.encoder, settings)
     blocks: gr.Blocks
     with (
-        gr.Blocks(title="CausalViz", analytics_enabled=False, fill_width=True) as blocks,
+        Blocks(title="CausalViz", analytics_enabled=False, fill_width=True, delete_cache=_UPLOADS) as blocks,
         gr.Tabs(elem_id="pages") as tabs,
     ):
         with gr.Tab("Explore", id=explore.EXPLORE):
@@ -39,18 +49,59 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
 
 
 def serve(library: Library, settings: Settings) -> None:
-    """Serve until stopped."""
+    """Serve until stopped.
+
+    Raises:
+        ParameterError: the file of logins cannot be used.
+    """
+    serving, script = settings.serving, present.page_script()
+    accounts = Accounts.read(serving.auth_file) if serving.auth_file else None
+    upload_bytes = limits_of(settings.limits).upload_bytes
+    _make_uploads_private()
+    # Read by Gradio's web server: the proxies that may say who a client is.
+    os.environ["FORWARDED_ALLOW_IPS"] = serving.trust_proxy
     blocks = build(library, settings)
-    blocks.queue(default_concurrency_limit=4).launch(
+
+    layers = doors(settings, upload_bytes=upload_bytes, head_script=script)
+    blocks.queue(default_concurrency_limit=4, max_size=serving.queue, api_open=False).launch(
         server_name=settings.host,
         server_port=settings.port,
         theme=gr.themes.Base(
             font=_FONTS, font_mono=_MONO, primary_hue="teal", neutral_hue="slate", radius_size="sm"
         ),
         css=present.page_style() + present.view_style(),
-        head=f"<script>{present.page_script()}</script>",
+        head=f"<script>{script}</script>",
         run_history=False,
         ssr_mode=False,
         footer_links=[],
-        show_error=True,
+        # Whatever Gradio's own variables say: what is not needed is closed.
+        show_error=False,
+        share=False,
+        mcp_server=False,
+        enable_monitoring=False,
+        num_workers=0,
+        blocked_paths=[str(settings.home.resolve()), str(ROOT)],
+        root_path=serving.root_path,
+        max_file_size=upload_bytes,
+        state_session_capacity=2 * serving.pages,
+        auth=None if accounts is None else _one_at_a_time(accounts),
+        app_kwargs={"middleware": layers},
     )
+
+
+def _make_uploads_private() -> None:
+    """Give Gradio a folder of uploads under a name nobody can guess, open to nobody else on this machine."""
+    folder = tempfile.mkdtemp(prefix="causalviz-uploads-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["GRADIO_TEMP_DIR"] = folder
+
+
+def _one_at_a_time(accounts: Accounts) -> Callable[[str, str], Awaitable[bool]]:
+    """Check passwords beside the event loop: a check costs memory and time on purpose."""
+    lock = asyncio.Lock()
+
+    async def check(name: str, password: str) -> bool:
+        async with lock:
+            return await asyncio.to_thread(accounts.accepts, name, password)
+
+    return check

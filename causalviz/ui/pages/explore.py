@@ -69,6 +69,11 @@ _SHOW_LOADING = """(...values) => {
   document.querySelector(".causalviz-root").view?.setStatus({ kind: "loading", message: "Looking for documents" });
   return values;
 }"""
+# A request that was turned away brings no message; Gradio's notice says why.
+_SHOW_FAILED = """() => {
+  const view = document.querySelector(".causalviz-root").view;
+  view?.setStatus({ kind: "error", message: "No answer came: the notice says why. Ask again." });
+}"""
 _READ_LINK = "() => JSON.stringify(CausalVizView.sharedState())"
 _AGAIN = "(_, ...values) => [JSON.stringify(CausalVizView.sharedState()), ...values]"
 _SWITCH_THEME = "() => { document.body.classList.toggle('dark'); }"
@@ -189,6 +194,7 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
     )
     for answered in asking:
         page.follow(answered)
+        answered.failure(None, js=_SHOW_FAILED, api_visibility="private")
     missing.wire(asked, view, answers.texts)
     uploads.wire(blocks, base, view)
     report.click(answers.report, [asked, leave, shown], view, js=_WITH_STATE, **private)

@@ -1,12 +1,44 @@
 """How a page shows an error."""
 
 import html
+import logging
+import secrets
+from typing import Any
 
 import gradio as gr
 
 from causalviz.errors import CausalvizError
+from causalviz.ui.present import without_places
+
+_LOG = logging.getLogger(__name__)
 
 
 def notice(error: CausalvizError) -> gr.Error:
     """Turn a named error into Gradio's notice; the notice renders HTML, so names of files are escaped."""
-    return gr.Error(html.escape(str(error)))
+    return gr.Error(html.escape(without_places(str(error))), print_exception=False)
+
+
+class Blocks(gr.Blocks):
+    """Blocks whose every event ends well, or in a notice: nothing of how the app is made reaches the page."""
+
+    async def process_api(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401 - as Gradio's own
+        """Run an event, as Gradio does.
+
+        Raises:
+            gr.Error: it failed. What is no named error goes to the log with its trace, and to the page as a number by
+                which it is found there.
+        """
+        try:
+            return await super().process_api(*args, **kwargs)
+        except gr.Error:
+            raise
+        except CausalvizError as error:
+            raise notice(error) from error
+        except Exception as error:
+            reference = secrets.token_hex(4)
+            _LOG.exception("failure %s", reference)
+            raise gr.Error(
+                "Something went wrong in the app; try again, and if it stays so, tell whoever runs it "
+                f"the number {reference}.",
+                print_exception=False,
+            ) from error
