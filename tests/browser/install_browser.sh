@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install a Chromium and a Chinese font for the browser tests; does nothing when they are there.
+# Install a Chromium and a Chinese font for the browser tests, and Tesseract; does nothing when the first two are there.
 # Usage: install_browser.sh PYTHON, the Python that has playwright.
 set -euo pipefail
 
@@ -15,6 +15,8 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   export DEBIAN_FRONTEND=noninteractive
   apt-get update
   apt-get install -y --no-install-recommends chromium fontconfig fonts-noto-cjk || true
+  # Some 5 s: lets the tests of text recognition run, which are skipped without it.
+  apt-get install -y --no-install-recommends tesseract-ocr tesseract-ocr-chi-sim || true
 fi
 # Not Debian, not root, or a distribution whose chromium package is an empty shell.
 if [ ! -x "$chromium" ]; then

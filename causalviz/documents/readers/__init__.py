@@ -14,9 +14,10 @@ from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers.base import Part, Read, ReadText
 from causalviz.documents.readers.docx import read_docx
 from causalviz.documents.readers.html import read_html
+from causalviz.documents.readers.image import read_image
 from causalviz.documents.readers.markdown import read_markdown
 from causalviz.documents.readers.pdf import read_pdf
-from causalviz.documents.readers.signatures import recognise
+from causalviz.documents.readers.signatures import PICTURES, recognise
 from causalviz.documents.readers.text import read_text
 from causalviz.errors import UnreadableFileError
 from causalviz.records import Document, Place
@@ -47,6 +48,7 @@ _FORMATS: Mapping[str, _Format] = {
     ".htm": _Format("html", read_html),
     ".pdf": _Format("pdf", read_pdf, ("a PDF",)),
     ".docx": _Format("docx", read_docx, ("a Word document", "a zip archive")),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff"), _Format("image", read_image, PICTURES)),
 }
 SUPPORTED_SUFFIXES: tuple[str, ...] = tuple(sorted(_FORMATS))
 """Lower case, with the dot; ``read_document`` ignores case."""
@@ -127,7 +129,7 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
         id=document_id,
         title=_title(read.title, text) or PurePosixPath(document_id).stem,
         text=text,
-        reader=format_.name,
+        reader=f"{format_.name}, {read.recognised_by}" if read.recognised_by else format_.name,
         encoding=read.encoding,
         warnings=read.warnings,
         pages=read.pages,

@@ -27,6 +27,8 @@ class ReadText:
     """As the format names it; None where it names none."""
     encoding: str | None = None
     """Python codec name; None where the format fixes it."""
+    recognised_by: str | None = None
+    """The engine, where text was read off pictures (OCR)."""
     warnings: tuple[str, ...] = ()
 
     @property

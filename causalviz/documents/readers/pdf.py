@@ -11,8 +11,9 @@ from functools import cached_property
 from causalviz.documents.limits import Limits
 from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers.base import Part, ReadText
+from causalviz.documents.readers.ocr import DPI, INSTALL, recognise_text
 from causalviz.documents.readers.pages import drop_running_lines
-from causalviz.documents.readers.pdfium import RawPage, read_pages
+from causalviz.documents.readers.pdfium import RawPage, draw_page, read_pages
 from causalviz.errors import UnreadableFileError
 
 _FEW_LETTERS = 30  # on a page that is a picture: a stamp or watermark, not its text
@@ -27,6 +28,8 @@ class _Page:
     is_picture: bool
     unreadable: str | None
     """Why its characters are no text; None when they are, or when there are none."""
+    is_recognised: bool = False
+    """Its text comes from text recognition (OCR)."""
 
     @cached_property
     def letters(self) -> int:
@@ -36,32 +39,53 @@ class _Page:
 
     @property
     def is_readable(self) -> bool:
-        return self.unreadable is None and self.letters > (_FEW_LETTERS if self.is_picture else 0)
+        least = _FEW_LETTERS if self.is_picture and not self.is_recognised else 0
+        return self.unreadable is None and self.letters > least
+
+    @property
+    def is_scan(self) -> bool:
+        return self.is_picture and not self.is_readable
 
 
 def read_pdf(data: bytes, limits: Limits) -> ReadText:
     """Read the text layer page by page, without running headers, footers and page numbers.
 
-    Pages that are pictures with at most a few letters on them (scans), and pages whose fonts give wrong characters,
-    are left out with a warning; when no other page is there, the file is refused.
+    Pages that are pictures with at most a few letters on them (scans) go through text recognition where an engine is
+    installed (ocr.py). Pages that give no text so, and pages whose fonts give wrong characters, are left out with a
+    warning; when no other page is there, the file is refused.
     """
     title, raw_pages = read_pages(data, limits)
     pages = [_page(raw) for raw in raw_pages]
+    scans = [number for number, page in enumerate(_without_running_lines(pages)) if page.is_scan]
+    recognised = recognise_text((draw_page(data, number, DPI) for number in scans), limits)
+    for number, text in zip(scans, recognised.texts, strict=False):
+        if text:
+            pages[number] = _Page(text, is_picture=True, unreadable=None, is_recognised=True)
     first_page = pages[0].text if pages else ""
-    bodies = drop_running_lines([page.text for page in pages])
-    # A page of nothing but recurring lines is a form or a ticket, and keeps them; over a picture they are a watermark.
-    pages = [
-        replace(page, text=body) if body or page.is_picture else page
-        for page, body in zip(pages, bodies, strict=True)
-    ]
+    pages = _without_running_lines(pages)
     readable = tuple(Part(page.text, f"page {n}") for n, page in enumerate(pages, 1) if page.is_readable)
+    tried = len(recognised.texts)
+    why = _why_not_recognised(recognised.engine, missed=tried < len(scans), limits=limits)
     if not readable:
-        raise UnreadableFileError(_why_nothing(pages))
+        raise UnreadableFileError(_why_nothing(pages, why))
     # Many a PDF is called "Microsoft Word - final2.doc": a title counts when the first page shows it.
     shown = bool(_squeezed(title)) and _squeezed(title) in _squeezed(first_page)
     return ReadText(
-        parts=readable, pages=len(pages), title=title if shown else None, warnings=_warnings(pages)
+        parts=readable,
+        pages=len(pages),
+        title=title if shown else None,
+        recognised_by=recognised.engine if any(page.is_recognised for page in pages) else None,
+        warnings=_warnings(pages, recognised.engine, why),
     )
+
+
+def _without_running_lines(pages: list[_Page]) -> list[_Page]:
+    """Drop them, but not from a page of nothing else: a form or a ticket; over a picture they are a watermark."""
+    bodies = drop_running_lines([page.text for page in pages])
+    return [
+        replace(page, text=body) if body or (page.is_picture and not page.is_recognised) else page
+        for page, body in zip(pages, bodies, strict=True)
+    ]
 
 
 def _page(raw: RawPage) -> _Page:
@@ -71,26 +95,41 @@ def _page(raw: RawPage) -> _Page:
     return _Page(raw.text, raw.picture_share >= _PICTURE, unreadable)
 
 
-def _why_nothing(pages: list[_Page]) -> str:
+def _why_not_recognised(engine: str | None, *, missed: bool, limits: Limits) -> str:
+    if engine is None:
+        return f"no text recognition (OCR) is installed here: {INSTALL}"
+    if missed:
+        return (
+            f"text recognition ({engine}) stops after {limits.ocr_pages:,} pages or {limits.ocr_seconds:,.0f} seconds: "
+            "split the file"
+        )
+    return f"text recognition ({engine}) finds none: use a sharper scan"
+
+
+def _why_nothing(pages: list[_Page], why_not_recognised: str) -> str:
     reasons = [page.unreadable for page in pages if page.unreadable]
     if reasons:
         return (
             f"unreadable text was found ({reasons[0]}), as when a PDF's fonts do not say which characters they draw; "
-            "run text recognition (OCR) on the PDF, or use the file it was made from."
+            "use the file it was made from, or run text recognition (OCR) on a print of it."
         )
+    if not any(page.is_picture for page in pages):
+        return "no readable text (scanned?) was found, only blank pages; use the file the PDF was made from."
     marks = sorted({" ".join(page.text.split()) for page in pages if page.letters}, key=len)
     found = f", only {marks[0][:40]!r} over page images" if marks else ""
-    return f"no readable text (scanned?) was found{found}; run text recognition (OCR) on the PDF and add the result."
+    return f"no readable text (scanned?) was found{found}; {why_not_recognised}."
 
 
-def _warnings(pages: list[_Page]) -> tuple[str, ...]:
-    scanned = [n for n, page in enumerate(pages, 1) if page.is_picture and not page.is_readable]
-    garbled = [n for n, page in enumerate(pages, 1) if page.unreadable]
-    return tuple(
-        f"{_listed(numbers)}: {what}, left out"
-        for numbers, what in ((scanned, "no readable text (scanned?)"), (garbled, "unreadable text"))
-        if numbers
+def _warnings(pages: list[_Page], engine: str | None, why_not_recognised: str) -> tuple[str, ...]:
+    groups = (
+        ("is_recognised", f"read by text recognition ({engine}), which makes mistakes"),
+        ("is_scan", f"no readable text (scanned?), left out; {why_not_recognised}"),
+        ("unreadable", "unreadable text, left out"),
     )
+    numbered = [
+        (what, [n for n, page in enumerate(pages, 1) if getattr(page, kind)]) for kind, what in groups
+    ]
+    return tuple(f"{_listed(numbers)}: {what}" for what, numbers in numbered if numbers)
 
 
 def _listed(numbers: list[int]) -> str:

@@ -7,18 +7,21 @@ may crash it, so files from strangers are read in a process that may end (readin
 import threading
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from causalviz.documents.limits import Limits
 from causalviz.errors import UnreadableFileError
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 _ONE_AT_A_TIME = threading.Lock()
 _HYPHEN_AT_LINE_END = "\ufffe"  # what PDFium writes for it, without the line end
 _SAMPLE = 1_000  # characters of a page that are looked at one by one
 _MANY_CHARACTERS = 2_000  # no stamp or watermark is as long: pictures need not be looked for
+_POINTS_PER_INCH = 72
+_MAX_PIXELS = 5_000  # of a drawn page's longer side: A2 at 200 dots per inch
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +58,14 @@ def read_pages(data: bytes, limits: Limits) -> tuple[str, list[RawPage]]:
                     f"the PDF holds more than {limits.characters:,} characters, the limit; split it into parts."
                 )
         return _title(document), pages
+
+
+def draw_page(data: bytes, number: int, dots_per_inch: int) -> "Image":
+    """Draw a page (counted from 0) as a grey picture of at most 5,000 pixels a side."""
+    with _ONE_AT_A_TIME, closing(_open(data)) as document, closing(document[number]) as page:
+        scale = min(dots_per_inch / _POINTS_PER_INCH, _MAX_PIXELS / max(*page.get_size(), 1.0))
+        with closing(page.render(scale=scale, grayscale=True)) as bitmap:
+            return cast("Image", bitmap.to_pil().copy())
 
 
 def _open(data: bytes) -> "PdfDocument":

@@ -1,6 +1,6 @@
 """What a file is by its first bytes, whatever its name says."""
 
-_IMAGE_CURE = "a picture needs text recognition (OCR) first"
+_IMAGE_CURE = "rename it to end in .png, .jpg or .tif, or save it as one of these"
 _RENAME = "rename it to end in {}"
 _SAVE = "save it as .docx, .pdf, .html or .txt"
 _UNLOCK = "remove the password (in Office: File > Info > Protect) and save it again"
@@ -20,6 +20,8 @@ _STARTS = (
     (b"\x7fELF", "a program (binary)", "leave it out"),
     (b"SQLite format 3\0", "a database (binary)", "leave it out"),
 )
+PICTURES = ("a PNG image (binary)", "a JPEG image (binary)", "a TIFF image (binary)")
+"""Those that go through text recognition, whatever the name says of the kind."""
 # Names of streams inside an OLE container, and of parts inside a zip archive (names are not compressed).
 _OLE_STREAMS = (
     ("EncryptedPackage", "a password-protected Office file", _UNLOCK),
