@@ -52,13 +52,16 @@ def view_style() -> str:
 def page_script() -> str:
     """The live view's JavaScript, and that of the pages beside it."""
     return "\n".join(
-        [view_script(), _joined([ASSETS / name for name in ("calibrate.js", "evaluate.js", "answer.js")])]
+        [
+            view_script(),
+            _joined([ASSETS / name for name in ("calibrate.js", "evaluate.js", "answer.js", "documents.js")]),
+        ]
     )
 
 
 def page_style() -> str:
     """Looks of the pages around the view."""
-    return _joined([ASSETS / name for name in ("page.css", "calibrate.css", "answer.css")])
+    return _joined([ASSETS / name for name in ("page.css", "calibrate.css", "answer.css", "documents.css")])
 
 
 def _joined(paths: Sequence[Path]) -> str:

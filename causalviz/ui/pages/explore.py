@@ -88,6 +88,8 @@ class Explore:
     """The list of knowledge bases; what is chosen here is chosen everywhere."""
     upload: gr.State
     """The session's own documents."""
+    begin: Callable[[Upload | None, gr.Request], Upload]
+    """Gives a session its documents, which go when its page is closed."""
     question: gr.Textbox
     view: gr.HTML
     asked: gr.State
@@ -182,6 +184,7 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
     page = Explore(
         base=base,
         upload=uploads.upload,
+        begin=uploads.begin,
         question=question,
         view=view,
         asked=asked,

@@ -68,7 +68,7 @@ class UploadDrawer:
         """
         private: dict[str, Any] = {"api_visibility": "private"}
         outputs = [base, self._said, self._report, self._files, view]
-        begun = self._add.click(self._begin, self.upload, self.upload, show_progress="hidden", **private)
+        begun = self._add.click(self.begin, self.upload, self.upload, show_progress="hidden", **private)
         begun.then(self._on_add, [self._files, self.upload], outputs, show_progress_on=self._files, **private)
         self._stop.click(self._on_stop, self.upload, None, queue=False, **private)
         self._keep.click(
@@ -76,7 +76,7 @@ class UploadDrawer:
         )
         blocks.unload(self._on_close)
 
-    def _begin(self, own: Upload | None, request: gr.Request) -> Upload:
+    def begin(self, own: Upload | None, request: gr.Request) -> Upload:
         """Give the session its upload before the long run begins, so that Stop can reach it."""
         own = own or Upload()
         with self._lock:
