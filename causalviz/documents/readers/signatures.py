@@ -1,6 +1,6 @@
 """What a file is by its first bytes, whatever its name says."""
 
-_IMAGE_CURE = "rename it to end in .png, .jpg or .tif, or save it as one of these"
+_IMAGE_CURE = "save it as .png, .jpg or .tif, which text recognition (OCR) reads"
 _RENAME = "rename it to end in {}"
 _SAVE = "save it as .docx, .pdf, .html or .txt"
 _UNLOCK = "remove the password (in Office: File > Info > Protect) and save it again"
