@@ -65,8 +65,9 @@ class Place(Generic[Model]):
 
     def unload(self) -> None:
         """Give the memory back as soon as what runs has ended; the next to ask loads the model again."""
-        self._model = None
-        release_memory()
+        if self._model is not None:
+            self._model = None
+            release_memory()
 
     def give_up(self) -> None:
         """Unload once no run uses the model any more, for good."""

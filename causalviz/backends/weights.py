@@ -17,6 +17,8 @@ from causalviz.backends.rerankers import BGE_RERANKER
 
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 _FLOAT32 = 4
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error)
+"""What files raise that were cut off or hold no weights; loading says what is wrong with them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +121,7 @@ def _measured(folder: Path) -> Weights | None:
         try:
             size += path.stat().st_size
             parameters += _count(path)
-        except (OSError, ValueError, struct.error):  # cut off, or no weights: loading says so
+        except _DAMAGED:
             continue
     return Weights(size=size, parameters=parameters) if size else None
 

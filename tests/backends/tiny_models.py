@@ -8,8 +8,11 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import (
     BertConfig,
+    BertForSequenceClassification,
     BertModel,
     PreTrainedTokenizerFast,
+    Qwen3Config,
+    Qwen3ForCausalLM,
     XLMRobertaConfig,
     XLMRobertaModel,
 )
@@ -79,6 +82,46 @@ def sentence(folder: Path, bare: Path, prompts: dict[str, str]) -> Path:
     """Save a sentence-transformers model: a bare network, the mean of its tokens, and prompts."""
     network = Transformer(str(bare))
     SentenceTransformer(modules=[network, Pooling(DIM)], prompts=prompts, device="cpu").save(str(folder))
+    return folder
+
+
+def scoring(folder: Path) -> Path:
+    """Save BERT that gives a pair of texts one score, as MiniLM rerankers do."""
+    words = _tokenizer(folder)
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=words,
+        hidden_size=DIM,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        pad_token_id=1,
+        num_labels=1,  # type: ignore[call-arg]  # taken by the base class
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def chat(folder: Path) -> Path:
+    """Save a model of Qwen3's architecture with a chat template."""
+    words = _tokenizer(folder)
+    template = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    torch.manual_seed(3)
+    config = Qwen3Config(
+        vocab_size=words,
+        hidden_size=DIM,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        max_position_embeddings=32_768,
+        bos_token_id=0,
+        eos_token_id=2,
+        pad_token_id=1,
+    )
+    Qwen3ForCausalLM(config).save_pretrained(folder)
     return folder
 
 
