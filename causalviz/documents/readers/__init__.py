@@ -5,20 +5,30 @@ To add a format, write ``readers/<format>.py`` with a function of type ``Read`` 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from causalviz.documents.cleaning import clean
+from causalviz.documents.encodings import decode
 from causalviz.documents.limits import DEFAULT_LIMITS, Limits
 from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers.base import Part, Read, ReadText
+from causalviz.documents.readers.csv import read_csv
+from causalviz.documents.readers.doc import read_doc
 from causalviz.documents.readers.docx import read_docx
+from causalviz.documents.readers.epub import read_epub
 from causalviz.documents.readers.html import read_html
-from causalviz.documents.readers.image import read_image
+from causalviz.documents.readers.image import PICTURES, read_image
 from causalviz.documents.readers.markdown import read_markdown
+from causalviz.documents.readers.odt import read_odt
 from causalviz.documents.readers.pdf import read_pdf
-from causalviz.documents.readers.signatures import PICTURES, recognise
+from causalviz.documents.readers.pptx import read_pptx
+from causalviz.documents.readers.rtf import read_rtf
+from causalviz.documents.readers.signatures import TABLE, TEXT, Signature, recognise, recognise_text
 from causalviz.documents.readers.text import read_text
+from causalviz.documents.readers.xls import read_xls
+from causalviz.documents.readers.xlsx import read_xlsx
+from causalviz.documents.readers.xml import read_xml
 from causalviz.errors import UnreadableFileError
 from causalviz.records import Document, Place
 
@@ -37,18 +47,32 @@ _NUMBERED = re.compile(
 class _Format:
     name: str
     read: Read
-    signatures: tuple[str, ...] = ()
-    """What ``recognise`` may call such a file; text has no signature."""
+    accepts: tuple[str, ...] = ()
+    """Kinds of file (by their suffix) that ``recognise`` may find; text has no signature."""
+    mistaken: tuple[str, ...] = ()
+    """Kinds that go by this suffix in practice, since Word and Excel open them all the same: read as what they are."""
 
 
+_HTML = _Format("html", read_html)
+_PICTURE = _Format("image", read_image, (".png", ".jpg", ".tif"))
 _FORMATS: Mapping[str, _Format] = {
     ".txt": _Format("text", read_text),
     ".md": _Format("markdown", read_markdown),
-    ".html": _Format("html", read_html),
-    ".htm": _Format("html", read_html),
-    ".pdf": _Format("pdf", read_pdf, ("a PDF",)),
-    ".docx": _Format("docx", read_docx, ("a Word document", "a zip archive")),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff"), _Format("image", read_image, PICTURES)),
+    ".html": _HTML,
+    ".htm": _HTML,
+    ".csv": _Format("csv", read_csv),
+    ".tsv": _Format("csv", read_csv),
+    **dict.fromkeys((".xml", ".rss", ".atom"), _Format("xml", read_xml)),
+    ".pdf": _Format("pdf", read_pdf, (".pdf",)),
+    ".docx": _Format("docx", read_docx, (".docx", ".zip"), (".doc", ".rtf", ".html", ".txt")),
+    ".doc": _Format("doc", read_doc, (".doc",), (".docx", ".rtf", ".html", ".txt")),
+    ".rtf": _Format("rtf", read_rtf, (".rtf",), (".docx", ".doc")),
+    ".odt": _Format("odt", read_odt, (".odt", ".zip")),
+    ".pptx": _Format("pptx", read_pptx, (".pptx", ".zip")),
+    ".xlsx": _Format("xlsx", read_xlsx, (".xlsx", ".zip"), (".xls", ".html", ".csv")),
+    ".xls": _Format("xls", read_xls, (".xls",), (".xlsx", ".html", ".csv")),
+    ".epub": _Format("epub", read_epub, (".epub", ".zip")),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff"), _PICTURE),
 }
 SUPPORTED_SUFFIXES: tuple[str, ...] = tuple(sorted(_FORMATS))
 """Lower case, with the dot; ``read_document`` ignores case."""
@@ -69,8 +93,9 @@ def read_document(document_id: str, data: bytes, *, limits: Limits = DEFAULT_LIM
         UnreadableFileError: Always this one: unknown suffix, empty, too large, other content than the suffix says,
             password-protected, damaged, scanned, no text or unreadable text. One sentence: found, expected, cure.
     """
-    format_ = _format_of(document_id)
-    _check_bytes(data, PurePosixPath(document_id).suffix, format_, limits)
+    suffix = PurePosixPath(document_id).suffix.lower()
+    _check_size(data, limits)
+    format_, warnings = _format_of(suffix, data)
     try:
         read = format_.read(data, limits)
     except UnreadableFileError:
@@ -82,28 +107,46 @@ def read_document(document_id: str, data: bytes, *, limits: Limits = DEFAULT_LIM
             f"the {format_.name} reader failed on a damaged file ({type(error).__name__}); save the file anew in the "
             "program that made it."
         ) from error
-    return _to_document(document_id, format_, read, limits)
+    return _to_document(document_id, format_, replace(read, warnings=(*warnings, *read.warnings)), limits)
 
 
-def _format_of(document_id: str) -> _Format:
-    suffix = PurePosixPath(document_id).suffix.lower()
-    if suffix not in _FORMATS:
-        found = f"files ending in {suffix[:20]!r} are" if suffix else "files without a suffix are"
-        raise UnreadableFileError(f"{found} not read; save it as one of {', '.join(SUPPORTED_SUFFIXES)}.")
-    return _FORMATS[suffix]
+def _format_of(suffix: str, data: bytes) -> tuple[_Format, tuple[str, ...]]:
+    """Pick the format by suffix and signature, with a warning where the two differ."""
+    found = recognise(data, suffix)
+    format_ = _FORMATS.get(suffix)
+    if format_ is None:
+        named = f"files ending in {suffix[:20]!r} are" if suffix else "files without a suffix are"
+        if found:
+            raise UnreadableFileError(f"{named} not read, and this one is {found.what}; {found.advice}.")
+        raise UnreadableFileError(f"{named} not read; save it as one of {', '.join(SUPPORTED_SUFFIXES)}.")
+    if found is None and format_.mistaken:
+        found = recognise_text(data) or _plain_text(data, format_)
+    if found is None or found.suffix in format_.accepts:
+        return format_, ()
+    if found.suffix not in format_.mistaken:
+        raise UnreadableFileError(f"{found.what} was found in a file named {suffix}; {found.advice}.")
+    return _FORMATS[found.suffix], (f"{found.what} was found in a file named {suffix}, and read as such",)
 
 
-def _check_bytes(data: bytes, suffix: str, format_: _Format, limits: Limits) -> None:
+def _plain_text(data: bytes, format_: _Format) -> Signature | None:
+    """Tell plain text, or a table as text, under the name of an Office file; None for anything doubtful."""
+    try:
+        decoded = decode(data)
+    except UnreadableFileError:
+        return None
+    doubtful = decoded.warnings or re.search(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]", decoded.text[:10_000])
+    if doubtful or why_unreadable(decoded.text):
+        return None
+    return TABLE if TABLE.suffix in format_.mistaken else TEXT
+
+
+def _check_size(data: bytes, limits: Limits) -> None:
     if not data:
         raise UnreadableFileError("the file is empty (0 bytes); put text into it, or leave it out.")
     if len(data) > limits.file_bytes:
         raise UnreadableFileError(
             f"the file has {len(data) / 1e6:,.1f} MB, but at most {limits.file_bytes / 1e6:,.0f} MB are read; split it."
         )
-    recognised = recognise(data)
-    if recognised and recognised[0] not in format_.signatures:
-        what, cure = recognised
-        raise UnreadableFileError(f"{what} was found in a file named {suffix}; {cure}.")
 
 
 def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Limits) -> Document:
