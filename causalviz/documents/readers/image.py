@@ -13,8 +13,6 @@ from causalviz.errors import UnreadableFileError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-PICTURES = ("a PNG image (binary)", "a JPEG image (binary)", "a TIFF image (binary)")
-"""What signatures.py calls them."""
 _FORMATS = ("PNG", "JPEG", "TIFF")  # Pillow knows fifty, some of which start other programs
 _MAX_PIXELS = 100_000_000
 _LONGEST = 5_000  # pixels of a side that engines get
