@@ -1,4 +1,6 @@
+import sys
 import time
+import tracemalloc
 
 import pytest
 from documents.builders import SHARED, needs_shared
@@ -34,6 +36,18 @@ texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=25).map(
 @given(texts)
 def test_cleaning_twice_is_cleaning_once(text: str) -> None:
     assert clean(clean(text)) == clean(text)
+
+
+@given(texts, st.integers(1, 12))
+def test_blocks_of_any_size_give_what_the_whole_gives(text: str, size: int) -> None:
+    assert clean(text, block=size) == clean(text, block=len(text) + 1)
+
+
+@given(texts)
+def test_cleaning_is_applying_the_rules_until_nothing_changes(text: str) -> None:
+    cleaned = clean(text)
+    for rule in RULES:
+        assert rule(cleaned) == cleaned
 
 
 @given(texts)
@@ -264,6 +278,17 @@ def test_a_law_is_cleaned_within_milliseconds_and_keeps_its_characters() -> None
     start = time.process_time()
     clean((law * 5)[:12_000])
     assert time.process_time() - start < 0.5  # about 0.01 s
+
+
+@pytest.mark.parametrize("line", ["The purpose and scope of the transfer.\n", "数据处理者向境外提供数据。\n"])
+def test_a_long_text_is_cleaned_in_the_memory_of_its_result(line: str) -> None:
+    text = line * 100_000
+    tracemalloc.start()
+    cleaned = clean(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(cleaned) == len(text) - 1
+    assert peak < 1.1 * sys.getsizeof(cleaned) + 2_000_000  # and a block at work
 
 
 def test_the_rules_are_applied_in_the_order_listed() -> None:
