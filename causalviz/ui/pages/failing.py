@@ -1,16 +1,13 @@
 """How a page shows an error."""
 
 import html
-import logging
-import secrets
 from typing import Any
 
 import gradio as gr
 
 from causalviz.errors import CausalvizError
 from causalviz.ui.present import without_places
-
-_LOG = logging.getLogger(__name__)
+from causalviz.ui.serving import unforeseen
 
 
 def notice(error: CausalvizError) -> gr.Error:
@@ -35,10 +32,4 @@ class Blocks(gr.Blocks):
         except CausalvizError as error:
             raise notice(error) from error
         except Exception as error:
-            reference = secrets.token_hex(4)
-            _LOG.exception("failure %s", reference)
-            raise gr.Error(
-                "Something went wrong in the app; try again, and if it stays so, tell whoever runs it "
-                f"the number {reference}.",
-                print_exception=False,
-            ) from error
+            raise gr.Error(unforeseen(), print_exception=False) from error

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from causalviz.settings import Settings
 from causalviz.ui.serving.amounts import OpenPages, Rates, Sizes
 from causalviz.ui.serving.clients import Names, bare, hosts, is_foreign, login_of, without_forwarded
+from causalviz.ui.serving.failures import Failures
 from causalviz.ui.serving.headers import SecureHeaders
 from causalviz.ui.serving.routes import is_open, is_public, refuse, route_of
 
@@ -23,6 +24,7 @@ def doors(settings: Settings, *, upload_bytes: int, head_script: str) -> list[Mi
     serving = settings.serving
     return [
         Middleware(SecureHeaders, serving=serving, head_script=head_script),
+        Middleware(Failures),
         Middleware(_Door, settings=settings),
         Middleware(Rates, serving=serving),
         Middleware(OpenPages, most=serving.pages),
