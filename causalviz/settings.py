@@ -5,7 +5,7 @@ import logging
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -42,6 +42,8 @@ _LIMITS = {
     "CAUSALVIZ_MAX_CHARACTERS": ("characters", 1.0),
     "CAUSALVIZ_MAX_SECONDS": ("seconds", 1.0),
     "CAUSALVIZ_MAX_MEMORY_MB": ("memory_bytes", 1e6),
+    "CAUSALVIZ_MAX_OCR_PAGES": ("ocr_pages", 1.0),
+    "CAUSALVIZ_MAX_OCR_SECONDS": ("ocr_seconds", 1.0),
 }
 # The same for the web app, into Serving.
 _SERVING = {
@@ -211,6 +213,18 @@ class Settings:
     def of_environment(cls) -> Self:
         """Read the process's environment alone, for a model that was named on the command line."""
         return cls.of(os.environ)
+
+    def with_encoder(self, name: str) -> Self:
+        """Take the encoder named on the command line, with what the environment alone says about it."""
+        own = self if name == self.encoder else self.of_environment()
+        return replace(
+            self,
+            encoder=name,
+            openai_url=own.openai_url,
+            query_instruction=own.query_instruction,
+            passage_instruction=own.passage_instruction,
+            fixed=self.fixed | {"--encoder"},
+        )
 
     @property
     def knowledge_bases(self) -> Path:

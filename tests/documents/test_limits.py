@@ -10,12 +10,12 @@ from causalviz.settings import Settings
 def test_each_limit_can_be_set_from_the_environment() -> None:
     variables = [
         "FILE_MB", "UPLOAD_MB", "UNPACKED_MB", "ARCHIVE_RATIO", "ARCHIVE_MEMBERS", "ARCHIVE_DEPTH", "PAGES",
-        "CHARACTERS", "SECONDS", "MEMORY_MB",
+        "CHARACTERS", "SECONDS", "MEMORY_MB", "OCR_PAGES", "OCR_SECONDS",
     ]  # fmt: skip
     settings = Settings.of({f"CAUSALVIZ_MAX_{name}": "7" for name in variables})
     assert limits_of(settings.limits) == Limits(
         file_bytes=7_000_000, upload_bytes=7_000_000, unpacked_bytes=7_000_000, archive_ratio=7.0, archive_members=7,
-        archive_depth=7, pages=7, characters=7, seconds=7.0, memory_bytes=7_000_000,
+        archive_depth=7, pages=7, characters=7, seconds=7.0, memory_bytes=7_000_000, ocr_pages=7, ocr_seconds=7.0,
     )  # fmt: skip
     assert set(settings.limits) == {field.name for field in fields(Limits)}
 

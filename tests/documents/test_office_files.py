@@ -74,6 +74,63 @@ pytestmark = needs_shared
         ("numbered_headings.docx", "Test Document", ["Section 1\n\nParagraph 1.1", "Environmental Constraints"]),
         ("header_footer.docx", "Main document", ["Main document"]),
         (
+            "various.doc",
+            "Footnote appears here",
+            ["Footnote appears here\n", "Bullet 3\nHere is a numbered list:", "This is a hyperlink",
+             "Row 1 Col 1\tRow 1 Col 2\tRow 1 Col 3\nRow 2 Col 1\tRow 2 Col 2\tRow 2 Col 3\n",
+             "ゾルゲと尾崎、淡々と最期\n(GHQ)", "𐌲𐌿𐍄𐌹𐍃𐌺", "Figure 1 This is a caption for Figure 1",
+             "This is a footnote.", "Here is a text box"],
+        ),
+        (
+            "legacy_sample.doc",
+            "Summer activities",
+            ["Figure 1: This is a cute duckling\n", "Hmm, what else...\nLet’s eat",
+             "Food\tCalories per portion\nLeaves\tAsh, Elm, Maple\t50\nBerries\tBlueberry, Strawberry, Cranberry\t150",
+             "Leaves\nBerries\nGrain"],
+        ),
+        (
+            "sample.pptx",
+            "Test Table Slide",
+            ["Class1\tClass2\n", "A merged with B\tC\tA\tB\tC\nR1\tTrue\tFalse\tFalse\tTrue\tTrue", "With footnote",
+             "Let’s introduce a list\nWith foo\nBar\nAnd baz things", "A rectangle shape with this text inside.",
+             "Some notes on the second slide.", "Final notes on the third slide.\nSecond line of notes."],
+        ),
+        ("malformed.pptx", "Test Slide", ["Test Slide\nProblem Date Placeholder"]),
+        (
+            "sample.xlsx",
+            "Alpha Beta Gamma Delta",
+            ["Alpha\tBeta\tGamma\tDelta\n89\t82\t100\t12\n", "58\t6ff4173b-42a5-4784-9b19-f49caff4d93d\t22\t9",
+             "ColA\tColB\tColC\tColD\n1\t2\t3\t4\n", "13\t14\t15\taffc7dad-52dc-4b98-9b5d-51e65d8a8ad0"],
+        ),
+        (
+            "sample.xls",
+            "Alpha Beta Gamma Delta",
+            ["Alpha\tBeta\tGamma\tDelta\n89\t82\t100\t12\n", "58\t6ff4173b-42a5-4784-9b19-f49caff4d93d\t22\t9",
+             "ColA\tColB\tColC\tColD\n1\t2\t3\t4\n", "13\t14\t15\taffc7dad-52dc-4b98-9b5d-51e65d8a8ad0"],
+        ),
+        (
+            "sample.rtf",
+            "This is a Sample RTF File",
+            ["This is a Sample RTF File\n\nIt is included to test if", "plugin can correctly convert RTF files."],
+        ),
+        (
+            "sample.epub",
+            "Test EPUB Document",
+            ["This is a test paragraph with some formatting.", "A bullet point\n\nAnother point",
+             "This is a blockquote for testing."],
+        ),
+        (
+            "tika.epub",
+            "An ePub for Tika",
+            ["This is the text for chapter One", "Plus a simple div,\nand a span", "Subchapter 2.2",
+             "Table header\tTable data"],
+        ),
+        (
+            "mskanji_cp932.csv",
+            "名前 年齢 住所",
+            ["名前\t年齢\t住所\n佐藤太郎\t30\t東京\n三木英子\t25\t大阪\n髙橋淳\t35\t名古屋"],
+        ),
+        (
             "derived_zh_law_gb18030.txt",
             "数据出境安全评估办法",
             ["(2022年7月7日国家互联网信息办公室令第11号公布,自2022年9月1日起施行)",
@@ -109,18 +166,11 @@ def test_the_words_a_person_sees(name: str, title: str, words: list[str]) -> Non
         ("utf16be_nobom.txt", "utf-16-be"),
         ("utf16.html", "utf-16-le"),
         ("blog.html", "utf-8"),
+        ("mskanji_cp932.csv", "cp932"),
     ],
 )
 def test_the_encoding_is_named(name: str, encoding: str) -> None:
     assert read_document(name, office(name)).encoding == encoding
-
-
-def test_a_table_in_cp932_is_read_as_text() -> None:
-    document = read_document("mskanji.txt", office("mskanji_cp932.csv"))
-    assert (document.encoding, document.text) == (
-        "cp932",
-        "名前,年齢,住所\n佐藤太郎,30,東京\n三木英子,25,大阪\n髙橋淳,35,名古屋",
-    )
 
 
 @pytest.mark.parametrize(
@@ -144,15 +194,16 @@ def test_a_table_in_cp932_is_read_as_text() -> None:
         ("empty_document.docx", "", "no text"),
         ("empty_0_bytes.txt", "", "0 bytes"),
         ("whitespace_only.txt", "", "no text"),
-        ("encrypted.xlsx", "", "'.xlsx' are not read"),
+        ("encrypted.xlsx", "", "password-protected"),
+        ("encrypted_passtika.pptx", "", "password-protected"),
+        ("encrypted_passtika.doc", "", "password-protected"),
         ("encrypted.xlsx", ".docx", "password-protected"),
-        ("various.doc", "", "'.doc' are not read"),
-        ("various.doc", ".docx", "an old Word file (.doc)"),
         ("sample.pptx", ".docx", "a PowerPoint file"),
         ("sample.xlsx", ".docx", "an Excel file"),
         ("sample.xls", ".txt", "an old Excel file (.xls)"),
         ("sample.epub", ".docx", "an EPUB book"),
         ("sample.rtf", ".txt", "a Rich Text file"),
+        ("random.bin", "", "'.bin' are not read"),
         ("random.bin", ".txt", ""),
         ("random.bin", ".pdf", "damaged or cut-off"),
         ("random.bin", ".docx", "damaged or cut-off"),

@@ -18,7 +18,7 @@ from causalviz.documents.readers.doc import read_doc
 from causalviz.documents.readers.docx import read_docx
 from causalviz.documents.readers.epub import read_epub
 from causalviz.documents.readers.html import read_html
-from causalviz.documents.readers.image import PICTURES, read_image
+from causalviz.documents.readers.image import read_image
 from causalviz.documents.readers.markdown import read_markdown
 from causalviz.documents.readers.odt import read_odt
 from causalviz.documents.readers.pdf import read_pdf

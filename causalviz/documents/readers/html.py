@@ -6,11 +6,13 @@ recursion and it stops at a depth of 2048, where selectolax takes quadratic time
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from causalviz.documents.encodings import Decoded, decode, decode_as, is_surely_utf8
 from causalviz.documents.limits import Limits
 from causalviz.documents.readers.base import Part, ReadText
+from causalviz.documents.readers.hidden import hidden_text
 from causalviz.errors import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -49,18 +51,43 @@ def read_html(data: bytes, _limits: Limits) -> ReadText:
     """Decode as declared, parse, and keep what is shown: a line for a block, a tab after a table cell.
 
     Scripts, styles, comments, templates, menus (<nav>), controls and what is hidden (the ``hidden`` attribute, inline
-    display: none) are left out; images too, with their alternative texts.
+    display: none; with a warning) are left out; images too, with their alternative texts.
+    """
+    decoded = decode_as_declared(data)
+    page = page_text(decoded.text)
+    return ReadText(
+        parts=(Part(page.text),),
+        title=page.title,
+        encoding=decoded.encoding,
+        warnings=(*decoded.warnings, *hidden_text(page.hidden)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageText:
+    """What a page shows."""
+
+    text: str
+    title: str | None
+    hidden: tuple[str, ...]
+    """Passages with words that are in the page and not shown."""
+
+
+def page_text(markup: str) -> PageText:
+    """Parse a page, or a piece of one, and keep what is shown (``read_html``).
+
+    Raises:
+        UnreadableFileError: Nothing is there to parse, or tags are nested beyond reason.
     """
     from lxml import etree
     from lxml.html import HTMLParser, document_fromstring
 
-    decoded = _decode(data)
     # libxml2 drops what follows </html>, which browsers show.
-    markup = re.sub(r"(?i)</(?:html|body)\s*>|\0", "", decoded.text)
+    markup = re.sub(r"(?i)</(?:html|body)\s*>|\0", "", markup)
     # The tree is built from UTF-8, so that no declaration is obeyed a second time.
     parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        page = document_fromstring(markup.encode(), parser=parser)
+        page = document_fromstring(markup.encode(errors="replace"), parser=parser)
     except etree.LxmlError as error:
         raise UnreadableFileError(
             "an empty or damaged HTML page was found where text between tags was expected; "
@@ -71,14 +98,18 @@ def read_html(data: bytes, _limits: Limits) -> ReadText:
             "tags nested more than 2048 deep were found, as no page needs them and where reading ends; "
             "save the text of the page as .txt."
         )
+    hidden: list[str] = []
     # A paragraph that begins or ends a table cell does not end the row.
-    text = re.sub(r"[ \n]*\t[ \n]*", "\t", "".join(_shown(page)))
-    return ReadText(
-        parts=(Part(text),), title=_title(page), encoding=decoded.encoding, warnings=decoded.warnings
-    )
+    text = re.sub(r"[ \n]*\t[ \n]*", "\t", "".join(_shown(page, hidden)))
+    return PageText(text=text, title=_title(page), hidden=tuple(hidden))
 
 
-def _decode(data: bytes) -> Decoded:
+def decode_as_declared(data: bytes) -> Decoded:
+    """Decode HTML or XML by the encoding it declares, unless that is plainly wrong.
+
+    Raises:
+        UnreadableFileError: As of ``decode``, where nothing is declared.
+    """
     declared = _declared(data)
     codec = _CODECS.get(declared or "")
     if (
@@ -118,8 +149,8 @@ def _title(page: "HtmlElement") -> str | None:
     return None
 
 
-def _shown(page: "HtmlElement") -> Iterator[str]:
-    """Give the text of the page in order, each run of white space as one blank, except in <pre>."""
+def _shown(page: "HtmlElement", hidden: list[str]) -> Iterator[str]:
+    """Give the text of the page in order, each run of white space as one blank, except in <pre>; collect the hidden."""
     from lxml.etree import iterwalk
 
     walk = iterwalk(page, events=("start", "end"))
@@ -129,6 +160,8 @@ def _shown(page: "HtmlElement") -> Iterator[str]:
         dropped = tag in _DROPPED or _is_hidden(element)
         if event == "start":
             if dropped:
+                if tag not in _DROPPED:
+                    hidden.append(_words(element))
                 walk.skip_subtree()
                 continue
             preformatted += tag == "pre"
@@ -139,6 +172,12 @@ def _shown(page: "HtmlElement") -> Iterator[str]:
                 preformatted -= tag == "pre"
                 yield _ENDS.get(tag, "")
             yield _spaced(element.tail, preformatted)
+
+
+def _words(element: "HtmlElement") -> str:
+    """Give the text inside a hidden element, without scripts and the like."""
+    text: list[str] = element.xpath("descendant-or-self::*[not(self::script or self::style)]/text()")
+    return " ".join(text)
 
 
 def _is_hidden(element: "HtmlElement") -> bool:

@@ -12,6 +12,11 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(20)
 WORD = word(lambda document: document.add_paragraph("words"))
 
 
+def ole(*streams: str) -> bytes:
+    """What an old Office file is recognised by."""
+    return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"".join(name.encode("utf-16-le") for name in streams)
+
+
 def refusal(document_id: str, data: bytes, limits: Limits | None = None) -> str:
     with pytest.raises(UnreadableFileError) as caught:
         read_document(document_id, data, limits=limits or Limits())
@@ -22,7 +27,10 @@ def refusal(document_id: str, data: bytes, limits: Limits | None = None) -> str:
 
 
 def test_the_suffixes_read() -> None:
-    assert {".docx", ".htm", ".html", ".jpg", ".md", ".pdf", ".png", ".tif", ".txt"} <= set(SUPPORTED_SUFFIXES)
+    assert SUPPORTED_SUFFIXES == (
+        ".atom", ".csv", ".doc", ".docx", ".epub", ".htm", ".html", ".jpeg", ".jpg", ".md", ".odt", ".pdf", ".png",
+        ".pptx", ".rss", ".rtf", ".tif", ".tiff", ".tsv", ".txt", ".xls", ".xlsx", ".xml",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -35,6 +43,12 @@ def test_the_suffixes_read() -> None:
         ("d.Htm", b"<p>words", "html", "utf-8"),
         ("e.pdf", pdf([Page(["words"])]), "pdf", None),
         ("f.docx", WORD, "docx", None),
+        ("g.csv", b"words", "csv", "utf-8"),
+        ("g.tsv", b"words", "csv", "utf-8"),
+        ("h.xml", b"<a>words</a>", "xml", "utf-8"),
+        ("h.rss", b"<rss><channel><title>words</title></channel></rss>", "xml", "utf-8"),
+        ("h.atom", b"<feed><title>words</title></feed>", "xml", "utf-8"),
+        ("i.rtf", b"{\\rtf1 words}", "rtf", "cp1252"),
     ],
 )
 def test_the_suffix_picks_the_reader(
@@ -48,9 +62,9 @@ def test_the_suffix_picks_the_reader(
 @pytest.mark.parametrize(
     ("document_id", "data", "found", "cure"),
     [
-        ("a.xlsx", b"x", "files ending in '.xlsx' are not read", ".docx, .htm"),
-        ("README", b"x", "files without a suffix are not read", ".docx, .htm"),
-        (".txt", b"x", "files without a suffix are not read", ".docx, .htm"),
+        ("a.ods", b"x", "files ending in '.ods' are not read", ".docx, .epub"),
+        ("README", b"x", "files without a suffix are not read", ".docx, .epub"),
+        (".txt", b"x", "files without a suffix are not read", ".docx, .epub"),
         ("a.txt", b"", "the file is empty (0 bytes)", "put text into it"),
         ("a.docx", b"", "the file is empty (0 bytes)", "put text into it"),
         ("a.txt", b" \n\t\r\n", "no text was found", "put text into it"),
@@ -64,11 +78,26 @@ def test_the_suffix_picks_the_reader(
         ("a.docx", pdf([Page(["x"])]), "a PDF was found in a file named .docx", "rename it to end in .pdf"),
         ("a.pdf", WORD, "a Word document was found in a file named .pdf", "rename it to end in .docx"),
         ("a.md", WORD, "a Word document was found in a file named .md", "rename it to end in .docx"),
-        ("a.docx", zipped({"xl/workbook.xml": ""}), "an Excel file was found", "save it as"),
-        ("a.docx", zipped({"mimetype": "application/epub+zip"}), "without a Word document", "save the file as .docx"),
-        ("a.txt", b"{\\rtf1\\ansi words}", "a Rich Text file was found", "save it as"),
+        ("a.docx", zipped({"xl/workbook.xml": ""}), "an Excel file was found", "rename it to end in .xlsx"),
+        ("a.docx", zipped({"application/epub+zip": ""}), "an EPUB book was found", "rename it to end in .epub"),
+        ("a.txt", b"{\\rtf1\\ansi words}", "a Rich Text file was found", "rename it to end in .rtf"),
         ("a.pdf", b"<html><p>words", "a damaged or cut-off PDF", "download the file again"),
-        ("a.docx", b"<html><p>words", "a damaged or cut-off .docx", "download the file again"),
+        ("a.docx", bytes(range(256)), "the .docx is a damaged or cut-off zip archive", "download the file again"),
+        ("a.xls", bytes(range(256)), "a damaged or cut-off .xls", "download the file again"),
+        ("a.doc", bytes(range(256)), "a damaged or cut-off .doc", "download the file again"),
+        ("a.rtf", b"words", "plain text was found in a file named .rtf", "rename it to end in .txt"),
+        ("a.rtf", bytes(range(256)), "no Rich Text was found", "name it by what it is"),
+        ("a.xlsx", zipped({"a.txt": "x"}), "without Excel's parts", "save the file as .xlsx"),
+        ("a.pptx", zipped({"a.txt": "x"}), "without PowerPoint's parts", "save the file as .pptx"),
+        ("a.odt", zipped({"a.txt": "x"}), "without a text document", "save the file as .odt"),
+        ("a.epub", zipped({"a.txt": "x"}), "without a book", "download the book again"),
+        ("a.zip", zipped({"a.txt": "x"}), "this one is a zip archive", "unpack it first"),
+        ("a.ppt", ole("PowerPoint Document"), "an old PowerPoint file (.ppt)", "save it as .pptx"),
+        ("a.ppt", ole("PowerPoint Document", "EncryptedSummary"), "a password-protected PowerPoint", "remove the"),
+        ("a.docx", ole("EncryptedPackage"), "a password-protected Office file", "remove the password"),
+        ("a.xls", ole("WordDocument"), "an old Word file (.doc) was found in a file named .xls", "rename it to end"),
+        ("a.doc", ole("__substg1.0_"), "an Outlook message (.msg)", "save it as"),
+        ("a.doc", b"Date: today\nMIME-Version: 1.0\n\n", "a web archive (MHTML)", "save it as"),
         ("a.txt", bytes(range(256)) * 8, "binary data", "save the file as UTF-8"),
         ("a.txt", b"MZ\x90\0\3\0\0\0\4\0\0\0\xff\xff" * 40, "", "save the file"),
         ("a.txt", b"\x04\x05\x06 \x07\x08\x0e", "unreadable text was found (", "save the file anew"),
@@ -81,6 +110,31 @@ def test_what_is_no_text_is_refused_in_one_sentence(
     message = refusal(document_id, data)
     assert found in message
     assert cure in message
+
+
+@pytest.mark.parametrize(
+    ("document_id", "data", "reader", "what"),
+    [
+        ("export.xls", b"<html><table><tr><td>words</table>", "html", "an HTML page"),
+        ("export.xls", "\ufeff<table><tr><td>words</table>".encode("utf-16-le"), "html", "an HTML page"),
+        ("export.xls", b"a;words\n1;2\n", "csv", "a table as text"),
+        ("export.xlsx", b"a\twords\n1\t2\n", "csv", "a table as text"),
+        ("report.doc", b"<!DOCTYPE html><p>words", "html", "an HTML page"),
+        ("report.doc", b"{\\rtf1\\ansi words}", "rtf", "a Rich Text file"),
+        ("report.docx", b"{\\rtf1\\ansi words}", "rtf", "a Rich Text file"),
+        ("report.doc", WORD, "docx", "a Word document"),
+        ("report.rtf", WORD, "docx", "a Word document"),
+        ("report.doc", b"just words", "text", "plain text"),
+    ],
+)
+def test_what_word_and_excel_open_under_a_wrong_name_is_read_with_a_warning(
+    document_id: str, data: bytes, reader: str, what: str
+) -> None:
+    document = read_document(document_id, data)
+    assert "words" in document.text
+    assert document.reader == reader
+    suffix = document_id.partition(".")[2]
+    assert document.warnings[0] == f"{what} was found in a file named .{suffix}, and read as such"
 
 
 def test_limits_allow_equality() -> None:
@@ -154,4 +208,6 @@ def test_importing_the_package_loads_no_parser() -> None:
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)  # noqa: S603 - our own
-    assert {"lxml", "pypdfium2", "markdown_it", "charset_normalizer"}.isdisjoint(run.stdout.split())
+    assert {"lxml", "pypdfium2", "markdown_it", "charset_normalizer", "xlrd", "olefile"}.isdisjoint(
+        run.stdout.split()
+    )
