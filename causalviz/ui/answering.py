@@ -21,6 +21,7 @@ from causalviz.protocols import ChatModel
 from causalviz.rank import rerank
 from causalviz.records import DEFAULT_METHOD, Method, RankSettings, Trace
 from causalviz.score import ScoreTable
+from causalviz.ui.present import without_places
 
 PERIOD = 0.2
 """Seconds between two looks at what the models wrote."""
@@ -220,7 +221,7 @@ class _Writer:
         except StoppedError:
             self._become(state="stopped")
         except CausalvizError as error:
-            self._become(state="failed", said=str(error))
+            self._become(state="failed", said=without_places(str(error)))
 
     def _translate(self, count: CountTokens, budget: int) -> None:
         language = language_of(self._query)

@@ -7,7 +7,7 @@ from causalviz.evaluation.gate import FURTHER, LEAST, METHODS, Verdict
 from causalviz.evaluation.measures import DEPTH
 from causalviz.records import JsonObject, Method
 from causalviz.ui.judging import Judged
-from causalviz.ui.present import message
+from causalviz.ui.present import message, without_places
 from causalviz.ui.questions import Answers
 
 METHOD_WORDS: Mapping[Method, str] = {
@@ -54,7 +54,7 @@ def intro_message(sentence: str) -> str:
 
 def error_message(sentence: str) -> str:
     """The message that says what was wrong with a step and leaves the rest as it stands."""
-    return message({"error": sentence})
+    return message({"error": without_places(sentence)})
 
 
 def save_message(name: str, content: str, kind: str) -> str:
