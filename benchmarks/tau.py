@@ -2,6 +2,7 @@
 
 Each query of a collection becomes a small theme like the paper's: its target (a relevant document), the three most
 similar documents that are not relevant, two off-topic documents stuffed with the query's keywords, two unrelated.
+The last table is of one knowledge base that holds the documents of all collections; a star marks what it proposes.
 
     python -m benchmarks.tau ../shared/data/cranfield ../shared/data/scifact ../shared/data/zh_stard
 """
@@ -9,7 +10,8 @@ similar documents that are not relevant, two off-topic documents stuffed with th
 import argparse
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
@@ -24,6 +26,7 @@ from causalviz.evaluation.stuffing import stuff
 from causalviz.evaluation.themes import Role, Theme
 from causalviz.knowledge_base import RecordEntry
 from causalviz.pipeline import Pipeline, SearchSettings
+from causalviz.protocols import Encoder
 from causalviz.records import Document, RankSettings, Trace
 
 QUERIES = 40
@@ -37,6 +40,11 @@ TAUS = {
     False: (0.84, 0.86, 0.87, 0.88, 0.89, 0.90, 0.91, 0.92, 0.94, 1.0),
     True: (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 1.0),
 }
+
+COLUMNS = (
+    "vectors", "tau", "random pairs absorbed", "target: similarity", "target: s_c", "MRR s_c", "target: hybrid",
+    "stuffed: s_c", "stuffed: hybrid", "target: guarded", "stuffed: guarded", "guarded below similarity",
+)  # fmt: skip
 
 
 def themes_of(
@@ -88,67 +96,73 @@ def asker(pipeline: Pipeline, search: SearchSettings, settings: RankSettings) ->
     return lambda theme: pipeline.ask_among(theme.query, [d.id for d in theme.documents], search, settings)
 
 
+def drawn(folder: Path, encoder: Encoder) -> tuple[str, list[Theme], list[Document]]:
+    """Make a collection's themes; give its name, them, and every document, ids that no other collection has."""
+    draw = random.Random(7)  # noqa: S311 - a reproducible draw
+    collection, pool = sample(read_collection(folder), draw)
+    with tempfile.TemporaryDirectory() as place, progress_bar() as progress:
+        path = Path(place) / "clean.kb"
+        index_into(path, [RecordEntry(document) for document in pool], encoder, progress)
+        made = list(themes_of(collection, open_pipeline(path, encoder, progress), pool, draw))
+
+    def named(documents: Sequence[Document]) -> tuple[Document, ...]:
+        return tuple(replace(document, id=f"{collection.name}/{document.id}") for document in documents)
+
+    themes = [
+        replace(theme, id=f"{collection.name}/{theme.id}", documents=named(theme.documents)) for theme in made
+    ]
+    everything = {d.id: d for d in (*named(pool), *(d for theme in themes for d in theme.documents))}
+    return collection.name, themes, list(everything.values())
+
+
+def measure(name: str, themes: Sequence[Theme], documents: Sequence[Document], encoder: Encoder) -> None:
+    """Index documents together and print how the themes fare at each tau."""
+    with tempfile.TemporaryDirectory() as place, progress_bar() as progress:
+        path = Path(place) / "a.kb"
+        index_into(path, [RecordEntry(document) for document in documents], encoder, progress)
+        pipeline = open_pipeline(path, encoder, progress)
+    rows, notes = [], []
+    for centred, taus in TAUS.items():
+        kind = "centred" if centred else "raw"
+        pairs, search = pipeline.random_pairs[centred], SearchSettings(centred=centred)
+        proposal = pipeline.propose_tau(centred=centred)
+        proposed = [proposal.tau] if proposal else []
+        notes += [f"proposed {kind}: {proposal.tau:.3f}, {proposal.reason}." for _ in proposed if proposal]
+        for tau in sorted([*taus, *proposed]):
+            settings = RankSettings(tau=tau)
+            found = diagnose(themes, asker(pipeline, search, settings), settings)
+            reciprocal = fmean(1 / result.target_rank["semantic"] for result in found.themes)
+            rows.append(
+                [
+                    kind,
+                    f"{tau:.3f} *" if tau in proposed else f"{tau:.2f}  ",
+                    f"{100 * float(np.mean(pairs >= tau)):.2f} %",
+                    f"{found.mean_target_rank['similarity']:.2f}",
+                    f"{found.mean_target_rank['semantic']:.2f}",
+                    f"{reciprocal:.3f}",
+                    f"{found.mean_target_rank['hybrid']:.2f}",
+                    f"{found.mean_stuffed_rank['semantic']:.2f}",
+                    f"{found.mean_stuffed_rank['hybrid']:.2f}",
+                    f"{found.mean_target_rank['guarded']:.2f}",
+                    f"{found.mean_stuffed_rank['guarded']:.2f}",
+                    str(sum(t.target_rank["guarded"] > t.target_rank["similarity"] for t in found.themes)),
+                ]
+            )
+    print_table(f"{name}: {len(themes)} themes of 8 documents", dict.fromkeys(COLUMNS, "right"), rows, notes)
+
+
 def main() -> None:
-    """Measure every collection named on the command line and print one table each."""
+    """Measure every collection named on the command line, then all of them together; print a table each."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("collections", nargs="+", type=Path)
     encoder = make_encoder("e5-small")
-    for folder in options.parse_args().collections:
-        draw = random.Random(7)  # noqa: S311 - a reproducible draw
-        collection, pool = sample(read_collection(folder), draw)
-        with tempfile.TemporaryDirectory() as place, progress_bar() as progress:
-            path = Path(place) / "clean.kb"
-            index_into(path, [RecordEntry(document) for document in pool], encoder, progress)
-            themes = list(themes_of(collection, open_pipeline(path, encoder, progress), pool, draw))
-            everything = {d.id: d for theme in themes for d in theme.documents} | {d.id: d for d in pool}
-            index_into(path, [RecordEntry(document) for document in everything.values()], encoder, progress)
-            pipeline = open_pipeline(path, encoder, progress)
-        rows = []
-        for centred, taus in TAUS.items():
-            pairs = pipeline.random_pairs[centred]
-            search = SearchSettings(centred=centred)
-            for tau in taus:
-                settings = RankSettings(tau=tau)
-                found = diagnose(themes, asker(pipeline, search, settings), settings)
-                reciprocal = fmean(1 / result.target_rank["semantic"] for result in found.themes)
-                rows.append(
-                    [
-                        "centred" if centred else "raw",
-                        f"{tau:.2f}",
-                        f"{100 * float(np.mean(pairs >= tau)):.2f} %",
-                        f"{found.mean_target_rank['similarity']:.2f}",
-                        f"{found.mean_target_rank['semantic']:.2f}",
-                        f"{reciprocal:.3f}",
-                        f"{found.mean_target_rank['hybrid']:.2f}",
-                        f"{found.mean_stuffed_rank['semantic']:.2f}",
-                        f"{found.mean_stuffed_rank['hybrid']:.2f}",
-                        f"{found.mean_target_rank['guarded']:.2f}",
-                        f"{found.mean_stuffed_rank['guarded']:.2f}",
-                        str(
-                            sum(t.target_rank["guarded"] > t.target_rank["similarity"] for t in found.themes)
-                        ),
-                    ]
-                )
-        columns = dict.fromkeys(
-            [
-                "vectors",
-                "tau",
-                "random pairs absorbed",
-                "target: similarity",
-                "target: s_c",
-                "MRR s_c",
-                "target: hybrid",
-                "stuffed: s_c",
-                "stuffed: hybrid",
-                "target: guarded",
-                "stuffed: guarded",
-                "guarded below similarity",
-            ],
-            "right",
-        )
-        raw, centred_ = (np.quantile(pipeline.random_pairs[kind], 0.995) for kind in (False, True))
-        notes = [f"99.5 % of random keyword pairs lie below {raw:.3f} raw, {centred_:.3f} centred.", ""]
-        print_table(f"{collection.name}: {len(themes)} themes of 8 documents", columns, rows, notes)
+    drawn_from = [drawn(folder, encoder) for folder in options.parse_args().collections]
+    for name, themes, documents in drawn_from:
+        measure(name, themes, documents, encoder)
+    if len(drawn_from) > 1:
+        themes = [theme for _, of_one, _ in drawn_from for theme in of_one]
+        documents = [document for _, _, of_one in drawn_from for document in of_one]
+        measure(" + ".join(name for name, _, _ in drawn_from), themes, documents, encoder)
 
 
 if __name__ == "__main__":
