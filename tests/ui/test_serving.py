@@ -11,7 +11,7 @@ from causalviz.errors import ParameterError
 from causalviz.settings import Settings
 from causalviz.ui.present import without_places
 from causalviz.ui.serving import Accounts, login_line
-from causalviz.ui.serving.clients import Names, address_of, bare, is_foreign
+from causalviz.ui.serving.clients import Names, address_of, bare, is_foreign, without_forwarded
 
 PASSWORD = "four words of yours"  # noqa: S105 - of nobody
 
@@ -122,6 +122,17 @@ def test_the_name_in_a_host(host: str, name: str) -> None:
 )
 def test_whose_page_asks(headers: dict[str, str], foreign: bool) -> None:
     assert is_foreign(scope(**headers)) is foreign
+
+
+def test_what_a_proxy_says_is_left_out_but_not_that_there_is_one() -> None:
+    said = scope(
+        host="a", x_forwarded_host="evil", x_forwarded_for="192.0.2.9", x_gradio_server="http://evil"
+    )
+    assert [name for name, _ in without_forwarded(said, trusted=False)["headers"]] == [b"host", b"via"]
+    assert [name for name, _ in without_forwarded(said, trusted=True)["headers"]] == [
+        b"host", b"x-forwarded-host", b"x-forwarded-for", b"via",
+    ]  # fmt: skip
+    assert without_forwarded(scope(host="a"), trusted=False) == scope(host="a")
 
 
 def test_a_household_is_one_client() -> None:

@@ -15,9 +15,11 @@ from causalviz.settings import Settings
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _SIX = 64
 """Bits of an IPv6 address that are one household's."""
-_FORWARDED = (b"x-forwarded-", b"forwarded", b"x-real-ip")
+_BELIEVED = b"x-forwarded-"
+"""Headers in which a proxy says by which name and scheme it was called; Gradio would believe them of anybody."""
 _OF_SERVERS = b"x-gradio-"
 """Headers by which a server of Gradio's own tells its other parts who called; nobody sends them here."""
+_MARK = (b"via", b"1.1 unnamed")
 
 
 def address_of(scope: Scope) -> str:
@@ -44,9 +46,10 @@ def login_of(scope: Scope) -> str | None:
 
 
 def without_forwarded(scope: Scope, *, trusted: bool) -> Scope:
-    """Leave out what only a proxy may say, unless there is one; Gradio would believe it of anybody."""
-    drop = (_OF_SERVERS,) if trusted else (*_FORWARDED, _OF_SERVERS)
-    return {**scope, "headers": [pair for pair in scope["headers"] if not pair[0].lower().startswith(drop)]}
+    """Leave out what only a proxy may say, unless there is one that is trusted; that there is one stays to be seen."""
+    drop = (_OF_SERVERS,) if trusted else (_BELIEVED, _OF_SERVERS)
+    kept = [pair for pair in scope["headers"] if not pair[0].lower().startswith(drop)]
+    return {**scope, "headers": kept if len(kept) == len(scope["headers"]) else [*kept, _MARK]}
 
 
 class Names:
