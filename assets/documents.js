@@ -36,7 +36,7 @@
 
   const COLUMNS = [
     ["file", "File"], ["status", "Status"], ["pages", "Pages"], ["characters", "Characters"], ["chunks", "Chunks"],
-    ["language", "Language"], ["encoding", "Encoding"], ["reader", "Reader"], ["remarks", "Remarks"], ["seconds", "Time"], ["size", "Size"],
+    ["language", "Language"], ["encoding", "Encoding"], ["reader", "Reader"], ["seconds", "Time"], ["size", "Size"],
   ];
   const NUMBERS = new Set(["pages", "characters", "chunks", "seconds", "size"]);
   const KINDS_OF_FILES = [
@@ -321,7 +321,7 @@
       setText(title, file.id);
       const known = [
         file.title && file.title !== file.id ? isolate(file.title) : "", count(file.characters, "character"), count(file.chunks, "chunk"),
-        file.places.length ? `${file.places.length.toLocaleString("en")} with text of ${file.pages ?? file.places.length} pages` : "",
+        file.places.length ? `${file.places.length.toLocaleString("en")} of ${count(file.pages ?? file.places.length, "page")} with text` : "",
         file.reader, file.encoding || "", ...file.warnings,
       ];
       setText(facts, known.filter(Boolean).join(" · "));
@@ -416,7 +416,7 @@
     function draw() {
       first = Math.max(0, Math.min(first, kept.length - 1 - ((kept.length - 1) % ROWS)));
       const some = kept.slice(first, first + ROWS);
-      body.replaceChildren(...some.map(line));
+      body.replaceChildren(...some.flatMap(line));
       if (!some.length) {
         body.replaceChildren(h("tr", null, h("td.doc-none", { colspan: COLUMNS.length + 1 }, rows.length ? "No file is like that." : "There are no files in here yet.")));
       }
@@ -437,15 +437,15 @@
         tick();
       });
       const refused = row.status === "refused";
+      const said = remarks(row);
       const number = (key) => (row[key] ? row[key].toLocaleString("en") : "");
       const element = h(
         "tr", { tabindex: "0", "data-status": row.status, "aria-label": `${isolate(row.file)}, ${row.status}. ${refused ? row.reason : "Enter opens its text."}` },
         h("td.doc-check", null, box),
-        h("td.doc-name", { dir: "auto", lang: "", title: row.file }, row.file),
+        h("td.doc-name", { dir: "auto", lang: "" }, row.file),
         h("td", null, h("span.doc-status", null, refused ? "refused" : "read")),
         h("td", null, number("pages")), h("td", null, number("characters")), h("td", null, number("chunks")),
         h("td", null, row.language || ""), h("td", null, row.encoding || ""), h("td", null, row.reader || ""),
-        h("td.doc-remarks", { dir: "auto" }, remarks(row)),
         h("td", null, time(row.seconds)), h("td", null, bytes(row.size)),
       );
       if (!refused) {
@@ -457,12 +457,21 @@
         if (event.target !== element) return;
         if (event.key === "Enter" && !refused) open(row.file);
         else if (event.key === " ") box.click();
-        else if (event.key === "ArrowDown") element.nextElementSibling?.focus();
-        else if (event.key === "ArrowUp") element.previousElementSibling?.focus();
+        else if (event.key === "ArrowDown") near(element, 1)?.focus();
+        else if (event.key === "ArrowUp") near(element, -1)?.focus();
         else return;
         event.preventDefault();
       });
-      return element;
+      if (!said) return [element];
+      element.classList.add("doc-noted");
+      const note = h("tr.doc-note", { "data-status": row.status }, h("td.doc-check"), h("td", { colspan: COLUMNS.length }, h("span.doc-remarks", { dir: "auto" }, said)));
+      note.addEventListener("click", () => element.click());
+      return [element, note];
+    }
+
+    function near(row, by) {
+      const lines = [...body.querySelectorAll("tr[tabindex]")];
+      return lines[lines.indexOf(row) + by];
     }
 
     function tick() {
@@ -514,7 +523,7 @@
 
     function focus(file) {
       const index = kept.findIndex((row) => row.file === file);
-      body.children[index - first]?.focus();
+      body.querySelectorAll("tr[tabindex]")[index - first]?.focus();
     }
 
     return { element, show, focus };
@@ -584,6 +593,7 @@
     let cancelled = false;
     let running = null;
     let halt = null;
+    let shows = 0;
     let brought = "";
     let last = "";
 
@@ -603,8 +613,8 @@
     async function act(step, words, deleted) {
       try {
         const message = await ask(step);
-        say(words(message.made), deleted ? message.made : "");
         await show(message.chosen);
+        say(words(message.made), deleted ? message.made : "");
       } catch (error) {
         fail(error);
       }
@@ -645,8 +655,9 @@
       const button = h(
         "button.doc-card", { type: "button", "aria-current": base && base.name === one.name ? "true" : null, "data-kind": one.kind },
         foreign("b", one.name), h("span.doc-kind", null, KINDS[one.kind]),
-        h("span.doc-soft", null, [count(one.documents, "document"), one.refused ? `${one.refused.toLocaleString("en")} refused` : "", bytes(one.size)].filter(Boolean).join(" · ")),
-        h("span.doc-soft", null, [one.changed ? moment(one.changed) : "", one.encoder].filter(Boolean).join(" · ")),
+        h("span.doc-soft", null, [count(one.documents, "document"), one.refused ? `${one.refused.toLocaleString("en")} refused` : ""].filter(Boolean).join(" · ")),
+        h("span.doc-soft", null, [bytes(one.size), one.encoder].filter(Boolean).join(" · ")),
+        one.changed ? h("span.doc-soft", null, `changed ${moment(one.changed)}`) : null,
         one.problem ? h("span.doc-problem", null, one.problem) : null,
       );
       button.addEventListener("click", () => {
@@ -671,7 +682,9 @@
     }
 
     async function show(wantedName) {
+      const mine = ++shows;
       const message = await ask({ kind: "show", name: wantedName });
+      if (mine !== shows) return; // another one was asked for meanwhile
       const other = !base || base.name !== message.base.name;
       base = message.base;
       listed(message);
@@ -681,17 +694,18 @@
       setText(who, WHO[base.kind]);
       setText(problem, base.problem);
       toggle(problem, "cal-hidden", !base.problem);
-      const mine = base.kind === "own";
-      const changeable = mine || base.kind === "saved";
-      const present = mine ? base.files.length > 0 : true;
+      const called = base.name;
+      const own = base.kind === "own";
+      const changeable = own || base.kind === "saved";
+      const present = own ? base.files.length > 0 : true;
       tools.replaceChildren(...[
         base.documents && !base.problem ? tool("Ask it", () => ask({ kind: "ask", name: base.name }).catch(fail), { title: "Choose it on the Explore page" }) : null,
-        mine && present ? tool("Keep for later …", () => naming("Name under which everybody can choose it", "", "Keep", (wanted) => act({ kind: "keep", name: wanted }, (made) => `Kept as “${made}”: everybody who uses this app can choose it now.`))) : null,
+        own && present ? tool("Keep for later …", () => naming("Name under which everybody can choose it", "", "Keep", (wanted) => act({ kind: "keep", name: wanted }, (made) => `Kept as “${made}”: everybody who uses this app can choose it now.`))) : null,
         base.kind === "saved" ? tool("Rename …", () => naming("New name", base.name, "Rename", (wanted) => act({ kind: "rename", name: base.name, wanted }, (made) => `It is called “${made}” now.`))) : null,
-        mine ? null : tool("Copy …", () => naming("Name of the copy", `${base.name} copy`, "Copy", (wanted) => act({ kind: "copy", name: base.name, wanted }, (made) => `“${made}” is a copy of it; it can be changed.`))),
+        own ? null : tool("Copy …", () => naming("Name of the copy", `${base.name} copy`, "Copy", (wanted) => act({ kind: "copy", name: base.name, wanted }, (made) => `“${made}” is a copy of it; it can be changed.`))),
         changeable && base.files.length ? tool("Rebuild", () => begin({ kind: "rebuild", name: base.name }, "Encoding anew"), { title: "Encode all texts anew, with the encoder of this app" }) : null,
         present ? tool("Export", () => exported().catch(fail), { title: "Download it as one file, which can be imported elsewhere" }) : null,
-        base.kind === "saved" ? tool("Delete", () => act({ kind: "delete", name: base.name }, () => `“${base.name}” is deleted; it can be brought back for 30 days.`, true), { class: "cal-tool doc-danger" }) : null,
+        base.kind === "saved" ? tool("Delete", () => act({ kind: "delete", name: called }, () => `“${called}” is deleted; it can be brought back for 30 days.`, true), { class: "cal-tool doc-danger" }) : null,
       ].filter(Boolean));
       toggle(zone, "cal-hidden", !changeable || base.foreign);
       toggle(remove, "cal-hidden", !changeable || base.foreign);
@@ -699,8 +713,9 @@
       toggle(files.element, "cal-hidden", !base.files.length);
       files.show(base.files, changeable, other);
       told(base.history);
-      toggle(foldered, "cal-hidden", !base.folder);
-      if (base.folder) {
+      const hasFolder = base.kind === "saved" && base.folder && !base.foreign;
+      toggle(foldered, "cal-hidden", !hasFolder);
+      if (hasFolder) {
         foldered.replaceChildren(
           h("span", { dir: "auto" }, `Made from the folder ${isolate(base.folder)}.`),
           tool("Look what differs now", () => compare().catch(fail)));
@@ -827,13 +842,11 @@
       }
       if (message.finished) {
         idle();
-        say(message.finished.said);
-        show(message.finished.name).catch(fail);
+        show(message.finished.name).then(() => say(message.finished.said), fail);
       }
       if (message.failed) {
         idle();
-        fail(new Error(message.failed));
-        show(base.name).catch(fail);
+        show(base.name).catch(() => null).then(() => fail(new Error(message.failed)));
       }
     }
 
@@ -918,15 +931,16 @@
     async function look() {
       if (!root.isConnected) return clearInterval(looking);
       if (!shown() || running || !base) return undefined;
+      const mine = shows;
       const message = await ask({ kind: "list" });
+      if (mine !== shows) return undefined;
       if (JSON.stringify([message.bases, message.deleted]) === last || running) return undefined;
       const still = message.bases.find((one) => one.name === base.name);
-      if (still) {
-        if (still.changed !== base.changed) say(`Somebody changed “${base.name}”; this is how it is now.`);
-        return show(base.name);
-      }
-      say(`Somebody renamed or deleted “${base.name}”.`);
-      return show(message.bases[0].name);
+      const was = base.name;
+      const changed = still?.changed !== base.changed;
+      await show(still ? was : message.bases[0].name);
+      if (changed) say(still ? `Somebody changed “${was}”; this is how it is now.` : `Somebody renamed or deleted “${was}”.`);
+      return undefined;
     }
     const looking = setInterval(() => look().catch(() => null), LOOK);
 

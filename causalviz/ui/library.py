@@ -3,24 +3,36 @@
 import atexit
 import re
 import shutil
+import sqlite3
 import tempfile
 import threading
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
-from causalviz.bootstrap import index_into, make_encoder, make_reranker, open_pipeline, sample_pipeline
-from causalviz.errors import KnowledgeBaseError, StoppedError
-from causalviz.knowledge_base import FileEntry, IndexResult
+from causalviz.bootstrap import open_pipeline, sample_pipeline
+from causalviz.documents import Limits
+from causalviz.documents.limits import limits_of
+from causalviz.errors import KnowledgeBaseError
+from causalviz.jobs import Job, Runner, finish, runner
+from causalviz.keywords import Tokenizer
+from causalviz.knowledge_base import FileEntry, IndexResult, Source, rebuild, reports, update
+from causalviz.knowledge_base.store import Store, named_errors
 from causalviz.pipeline import Pipeline, with_reranker
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import Trace
 from causalviz.settings import Settings
+from causalviz.ui.models import Models
 
 SAMPLE_NAME = "sample_kb"
 UPLOADS = "your uploads"
 SUFFIX = ".kb"
+_UPLOADS_FILE = f"uploads{SUFFIX}"
+
+T = TypeVar("T")
 
 
 class Library:
@@ -28,21 +40,36 @@ class Library:
 
     def __init__(self, settings: Settings, encoder_name: str, extra: Sequence[Path] = ()) -> None:
         self._settings = settings
-        self._encoder_name = encoder_name
+        self.models = Models(replace(settings, encoder=encoder_name))
         self._extra = {path.stem: path for path in extra}
-        self._open: dict[str, tuple[tuple[int, int], Pipeline]] = {}
+        self._open: dict[str, tuple[tuple[int, ...], Pipeline]] = {}
         self._lock = threading.Lock()
         self._changing: set[str] = set()
 
     @property
     def encoder(self) -> Encoder:
         """The encoder of this app."""
-        return make_encoder(self._encoder_name)
+        return self.models.encoder
+
+    @property
+    def folder(self) -> Path:
+        """Where the saved knowledge bases lie."""
+        return self._settings.knowledge_bases
+
+    @property
+    def limits(self) -> Limits:
+        """What is refused for its cost."""
+        return limits_of(self._settings.limits)
+
+    @property
+    def runner(self) -> Runner:
+        """Where knowledge bases are changed, so that questions go on being answered."""
+        return runner(self.models.settings.encoder)
 
     @property
     def has_reranker(self) -> bool:
         """Whether a cross-encoder scores what is found too."""
-        return bool(self._settings.reranker)
+        return self.models.has_reranker
 
     def crossed(self, pipeline: Pipeline, trace: Trace, progress: Progress) -> Trace:
         """Let this app's cross-encoder score a trace's candidates; its first use loads it.
@@ -53,7 +80,7 @@ class Library:
             BackendError: it failed.
             KnowledgeBaseError: the knowledge base was indexed again since the question was asked.
         """
-        reranker = make_reranker(self._settings.reranker)
+        reranker = self.models.reranker
         texts = pipeline.base.texts([candidate.id for candidate in trace.candidates], trace.unit)
         return with_reranker(trace, reranker, texts, progress)
 
@@ -71,9 +98,11 @@ class Library:
         if name not in self.names():
             raise _gone(name)
         with self._lock:
+            # What another encoder opened is opened anew.
+            encoder = self.models.generation
             if name == SAMPLE_NAME:
-                if name not in self._open:
-                    self._open[name] = ((0, 0), sample_pipeline(self.encoder, self._settings, progress))
+                if name not in self._open or self._open[name][0] != (encoder,):
+                    self._open[name] = ((encoder,), sample_pipeline(self.encoder, self._settings, progress))
                 return self._open[name][1]
             path = self.path(name)
             try:
@@ -81,7 +110,7 @@ class Library:
             except OSError as error:
                 raise _gone(name) from error
             # Another file may have taken the name within one tick of the clock: its number tells.
-            stamp = (found.st_mtime_ns, found.st_ino)
+            stamp = (encoder, found.st_mtime_ns, found.st_ino)
             if name not in self._open or self._open[name][0] != stamp:
                 self._open[name] = (stamp, open_pipeline(path, self.encoder, progress, name))
             return self._open[name][1]
@@ -122,6 +151,12 @@ class Library:
             KnowledgeBaseError: as for pipeline.
         """
         if name == UPLOADS and upload is not None and upload.pipeline is not None:
+            made, now = upload.pipeline.base.encoder, self.encoder.name
+            if made != now:
+                raise KnowledgeBaseError(
+                    f"your files were read with the encoder '{made}', but '{now}' is in use now; add a file, and all "
+                    "of them are read with it, or choose the other one on the Models page."
+                )
             return upload.pipeline
         return self.pipeline(name, lambda *_: None)
 
@@ -152,8 +187,8 @@ class Library:
         target = self._settings.knowledge_bases / f"{clean}{SUFFIX}"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent) as place:
-                shutil.copyfile(upload.pipeline.base.path, Path(place) / "new")
+            with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as place:
+                backup(upload.pipeline.base.path, Path(place) / "new")
                 (Path(place) / "new").replace(target)
         except OSError as error:
             raise KnowledgeBaseError(
@@ -167,39 +202,95 @@ class Upload:
 
     def __init__(self) -> None:
         self.pipeline: Pipeline | None = None
+        """None as long as no file could be read."""
         self._folder: Path | None = None
-        self._entries: dict[str, FileEntry] = {}
         self._stop = threading.Event()
         self._busy = threading.Lock()
 
-    def add(self, files: Sequence[Path], encoder: Encoder, progress: Progress) -> IndexResult | None:
-        """Move files in and index them beside those already there.
+    @property
+    def path(self) -> Path | None:
+        """File of its knowledge base; None before anything was added."""
+        path = self._folder and self._folder / _UPLOADS_FILE
+        return path if path and path.exists() else None
 
-        Files of one name are told apart by a number. ``pipeline`` is None as long as no file could be read.
+    def add(
+        self, files: Sequence[Path], encoder: Encoder, runner: Runner, progress: Progress, limits: Limits
+    ) -> IndexResult | None:
+        """Index files beside those already there, and delete them.
+
+        Files of one name are told apart by a number.
 
         Returns:
-            The report; None if the run was stopped: then what it had finished can be asked, the rest is forgotten.
+            The report on all files; None if the run was stopped: then what it had finished can be asked, the rest is
+            forgotten.
 
         Raises:
             KnowledgeBaseError: files are being read already.
+            BackendError: the process that indexes ended by itself.
+        """
+        taken = {report.file for report in reports(self.path)} if self.path else set()
+        entries = []
+        for file in files:
+            entries.append(FileEntry(free_name(file.name, taken), file))
+            taken.add(entries[-1].id)
+        try:
+            result = self.change(
+                lambda path: partial(add_files, path, entries, limits),
+                encoder,
+                runner,
+                progress,
+            )
+        finally:
+            for file in files:
+                file.unlink(missing_ok=True)
+        return result and replace(result, files=reports(self._made()))
+
+    def change(
+        self,
+        job_on: Callable[[Path], Job[T]],
+        encoder: Encoder,
+        runner: Runner,
+        progress: Progress,
+        stop: threading.Event | None = None,
+    ) -> T | None:
+        """Let a job change the documents; until it is done, those before can be asked.
+
+        Args:
+            job_on: Makes the job for the file it is to change.
+            encoder: Its vectors are in there.
+            runner: Does the job.
+            progress: Told how far it is.
+            stop: Ends it, as ``stop()`` does; None for nothing but that.
+
+        Returns:
+            What the job gave; None if it was stopped: what was finished is kept.
+
+        Raises:
+            KnowledgeBaseError: files are being read already.
+            CausalvizError: the job failed; then nothing is changed.
         """
         if not self._busy.acquire(blocking=False):
             raise KnowledgeBaseError("files are being read already; wait for them, or stop that first.")
         try:
-            self._stop.clear()
-            folder = self._take_in(files)
-            path = folder / f"uploads{SUFFIX}"
-            result = self._index(path, encoder, progress)
+            self._stop = stop or threading.Event()
+            path = self._made()
+            if not path.exists():
+                Store.create(path, encoder.name).__exit__()
+            result = change_file(path, job_on, runner, progress, self._stop)
             opened = open_pipeline(path, encoder, lambda *_: None, UPLOADS)
-            if result is None:
-                self._entries = {id_: self._entries[id_] for id_ in opened.base.documents.ids}
             self.pipeline = opened if opened.base.documents.ids else None
             return result
         finally:
             self._busy.release()
 
+    def _made(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="causalviz-"))
+            atexit.register(self.discard)
+        return self._folder / _UPLOADS_FILE
+
     def stop(self) -> None:
-        """Ask a running add to end; it does so after the text it is at."""
+        """Ask a running change to end."""
         self._stop.set()
 
     def discard(self) -> None:
@@ -208,28 +299,63 @@ class Upload:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _take_in(self, files: Sequence[Path]) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="causalviz-"))
-            (self._folder / "files").mkdir()
-            atexit.register(self.discard)
-        for file in files:
-            id_ = _free_name(file.name, self._entries)
-            kept = self._folder / "files" / uuid.uuid4().hex
-            shutil.move(file, kept)
-            self._entries[id_] = FileEntry(id_, kept)
-        return self._folder
 
-    def _index(self, path: Path, encoder: Encoder, progress: Progress) -> IndexResult | None:
-        def show(done: int, total: int, what: str) -> None:
-            if self._stop.is_set():
-                raise StoppedError("stopped; what was finished is kept.")
-            progress(done, total, what)
+def add_files(  # noqa: PLR0913, PLR0917 - a job, whose first arguments are bound
+    path: Path, source: Source, limits: Limits, encoder: Encoder, tokenizer: Tokenizer, progress: Progress
+) -> IndexResult:
+    """Index files beside those already there; what another encoder made is encoded anew first: a job.
 
-        try:
-            return index_into(path, list(self._entries.values()), encoder, show)
-        except StoppedError:
-            return None
+    Raises:
+        KnowledgeBaseError: as ``rebuild`` and ``update``.
+    """
+    with Store.open(path) as store:
+        made_with = store.encoder
+    if made_with != encoder.name:
+        rebuild(path, encoder, tokenizer, progress)
+    return update(path, source, encoder, tokenizer, progress, keep_others=True, limits=limits)
+
+
+def change_file(
+    path: Path,
+    job_on: Callable[[Path], Job[T]],
+    runner: Runner,
+    progress: Progress,
+    stop: threading.Event,
+) -> T | None:
+    """Change a copy of a knowledge base and put it in its place: who asks meanwhile sees the one before.
+
+    Args:
+        path: The file.
+        job_on: Makes the job for the copy.
+        runner: Does it.
+        progress: Told how far it is.
+        stop: Ends it; what was finished is kept.
+
+    Returns:
+        What the job gave; None if it was stopped.
+
+    Raises:
+        CausalvizError: the job failed; then nothing is changed.
+    """
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as place:
+        copy = Path(place) / path.name
+        backup(path, copy)
+        result = runner.run(job_on(copy), progress, stop)
+        if stop.is_set():
+            # Ready to be asked before it takes the other's place.
+            runner.run(partial(finish, copy), progress, threading.Event())
+        copy.replace(path)
+    return result
+
+
+def backup(path: Path, target: Path) -> None:
+    """Copy a knowledge base as it is at this moment, even while it is being changed.
+
+    Raises:
+        KnowledgeBaseError: it cannot be read, or there is no room.
+    """
+    with named_errors(path), closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(target)) as copy:
+        db.backup(copy)
 
 
 def _gone(name: str) -> KnowledgeBaseError:
@@ -238,10 +364,11 @@ def _gone(name: str) -> KnowledgeBaseError:
     )
 
 
-def _free_name(name: str, taken: dict[str, FileEntry]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Number a name that is taken, before its suffix."""
     path, number = PurePosixPath(name), 2
     free = name
     while free in taken:
-        free = f"{path.stem} ({number}){path.suffix}"
+        free = str(path.with_name(f"{path.stem} ({number}){path.suffix}"))
         number += 1
     return free

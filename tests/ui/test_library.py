@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 from fakes import WordEncoder, silent
 
+from causalviz.documents import DEFAULT_LIMITS
 from causalviz.errors import KnowledgeBaseError
+from causalviz.jobs import InThisProcess
+from causalviz.knowledge_base import IndexResult
+from causalviz.protocols import Progress
 from causalviz.settings import Settings
 from causalviz.ui.library import UPLOADS, Library, Upload
 
@@ -25,10 +29,15 @@ def write(folder: Path, **texts: str) -> list[Path]:
     return files
 
 
+def add(upload: Upload, files: list[Path], progress: Progress = silent) -> IndexResult | None:
+    encoder = WordEncoder()
+    return upload.add(files, encoder, InThisProcess(encoder), progress, DEFAULT_LIMITS)
+
+
 def test_files_are_moved_in_and_go_with_the_session(tmp_path: Path) -> None:
     upload = Upload()
     files = write(tmp_path, one="late interaction", two="token vectors")
-    result = upload.add(files, WordEncoder(), silent)
+    result = add(upload, files)
     assert result is not None
     assert not any(
         file.exists() for file in files
@@ -42,8 +51,8 @@ def test_files_are_moved_in_and_go_with_the_session(tmp_path: Path) -> None:
 
 def test_two_files_of_one_name_are_both_kept(tmp_path: Path) -> None:
     upload = Upload()
-    upload.add(write(tmp_path / "a", same="late interaction"), WordEncoder(), silent)
-    upload.add(write(tmp_path / "b", same="token vectors"), WordEncoder(), silent)
+    add(upload, write(tmp_path / "a", same="late interaction"))
+    add(upload, write(tmp_path / "b", same="token vectors"))
     assert upload.pipeline is not None
     assert upload.pipeline.base.documents.ids == ("same (2).txt", "same.txt")
     upload.discard()
@@ -57,10 +66,10 @@ def test_a_stopped_run_keeps_what_was_finished_and_forgets_the_rest(tmp_path: Pa
         if what == "f3.txt":
             upload.stop()
 
-    assert upload.add(files, WordEncoder(), stop_at_the_fourth) is None
+    assert add(upload, files, stop_at_the_fourth) is None
     assert upload.pipeline is not None
     assert 0 < len(upload.pipeline.base.documents.ids) < 6
-    result = upload.add(write(tmp_path, late="late interaction"), WordEncoder(), silent)
+    result = add(upload, write(tmp_path, late="late interaction"))
     assert result is not None
     assert "late.txt" in upload.pipeline.base.documents.ids
     assert len(result.files) == len(upload.pipeline.base.documents.ids) < 7
@@ -74,10 +83,10 @@ def test_a_second_run_beside_the_first_is_refused(tmp_path: Path) -> None:
     def again(*_: object) -> None:
         if not refused:
             with pytest.raises(KnowledgeBaseError, match="being read already") as error:
-                upload.add([], WordEncoder(), silent)
+                add(upload, [])
             refused.append(error)
 
-    upload.add(write(tmp_path, one="late interaction"), WordEncoder(), again)
+    add(upload, write(tmp_path, one="late interaction"), again)
     assert refused
     upload.discard()
 
@@ -87,7 +96,7 @@ def test_a_second_run_beside_the_first_is_refused(tmp_path: Path) -> None:
 )
 def test_an_unusable_or_taken_name_is_refused(library: Library, tmp_path: Path, name: str) -> None:
     upload = Upload()
-    upload.add(write(tmp_path, one="late interaction"), WordEncoder(), silent)
+    add(upload, write(tmp_path, one="late interaction"))
     with pytest.raises(KnowledgeBaseError, match=r"cannot be a name|already a knowledge base"):
         library.save(upload, name)
     upload.discard()
@@ -97,7 +106,7 @@ def test_a_kept_upload_is_offered_and_outlives_the_session(library: Library, tmp
     upload = Upload()
     with pytest.raises(KnowledgeBaseError, match="nothing has been uploaded"):
         library.save(upload, "mine")
-    upload.add(write(tmp_path, one="late interaction"), WordEncoder(), silent)
+    add(upload, write(tmp_path, one="late interaction"))
     assert library.save(upload, " 名前 1 ") == "名前 1"
     upload.discard()
     assert library.names() == ["sample_kb", "名前 1"]

@@ -99,9 +99,15 @@ class UploadDrawer:
             words = "No file was chosen; choose or drop one or more, then read them."
             return (nothing[0], words, *nothing[1:])
         try:
-            result = own.add([Path(path) for path in paths], self._library.encoder, page_progress(progress))
+            result = own.add(
+                [Path(path) for path in paths],
+                self._library.encoder,
+                self._library.runner,
+                page_progress(progress),
+                self._library.limits,
+            )
         except CausalvizError as error:
-            return (nothing[0], present.plain_markdown(str(error)), *nothing[1:])
+            return (nothing[0], present.plain_markdown(present.without_places(str(error))), *nothing[1:])
         ready = own.pipeline is not None
         choices = [*self._library.names(), UPLOADS] if ready else self._library.names()
         return (
@@ -123,7 +129,7 @@ class UploadDrawer:
         try:
             saved = self._library.save(own, wanted)
         except CausalvizError as error:
-            return gr.skip(), present.plain_markdown(str(error))
+            return gr.skip(), present.plain_markdown(present.without_places(str(error)))
         choices = [*self._library.names(), UPLOADS]
         words = f"Kept as {present.plain_markdown(saved)}: everybody who uses this app can choose it now."
         return gr.Dropdown(choices=choices, value=saved), words
