@@ -16,7 +16,7 @@ from causalviz.documents.limits import limits_of
 from causalviz.settings import ROOT, Settings
 from causalviz.ui import present
 from causalviz.ui.library import Library
-from causalviz.ui.pages import answer, calibrate, evaluate, explore, tune
+from causalviz.ui.pages import answer, calibrate, documents, evaluate, explore, tune
 from causalviz.ui.pages.failing import Blocks
 from causalviz.ui.serving import Accounts, doors
 from causalviz.ui.tuning import Sample
@@ -45,6 +45,9 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
             evaluate.build(library, sample, evaluate.Around(explore=explored, labels=labels, tabs=tabs), tab)
         with gr.Tab("Answer") as tab:
             answer.build(settings, explored, tab)
+        with gr.Tab("Documents") as tab:
+            around = documents.Around(blocks=blocks, tabs=tabs, tab=tab)
+            documents.build(library, explored, around)
     return blocks
 
 
