@@ -10,15 +10,42 @@ import unicodedata
 from collections import Counter
 from itertools import pairwise
 
+from causalviz.documents.frequent_characters import JAPANESE, KOREAN, SIMPLIFIED, TRADITIONAL
+
 _SAMPLE = 200_000  # characters looked at: enough to judge, and a bound on the time
 _MAX_LOST = 0.05  # of the characters that are not blank
 _MAX_PRIVATE = 0.2  # Wingdings bullets and symbols are private-use characters: a short list may hold many
 _MAX_SOUP = 0.3  # of the letters
+_UNHEARD_OF = 4  # Latin letters in a row that all have accents: Cyrillic read as Western European
 _MIN_SOUP = 12  # letters: less is a name, a formula or an abbreviation
 _EVERYDAY_SCRIPTS = {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"} | {
     "GREEK", "CYRILLIC", "MICRO", "OHM", "FEMININE", "MASCULINE", "MATHEMATICAL", "FULLWIDTH", "HALFWIDTH",
     "MODIFIER", "SUPERSCRIPT", "SUBSCRIPT", "DOUBLE-STRUCK", "SCRIPT", "BLACK-LETTER", "IDEOGRAPHIC",
 }  # fmt: skip
+
+_MISREAD_SAMPLE = 5_000  # characters
+_MAX_FAULTS = 0.2  # of the characters that are not ASCII: programs drop or replace what they cannot decode
+_MIN_FOREIGN = 0.2  # of the characters: East Asian text consists of others than ASCII, in whatever codec
+_MIN_FREQUENT = 8  # different ones
+_MISTAKES = (
+    ("western", "utf-8"), ("gb18030", "utf-8"), ("cp932", "utf-8"), ("big5", "utf-8"), ("cp1251", "utf-8"),
+    ("cp437", "utf-8"),
+    ("western", "gb18030"), ("western", "big5"), ("western", "cp932"), ("western", "euc-kr"),
+    ("gb18030", "big5"), ("gb18030", "cp932"), ("gb18030", "euc-kr"),
+    ("big5", "gb18030"), ("cp932", "gb18030"), ("cp932", "big5"), ("cp1251", "gb18030"), ("koi8-r", "gb18030"),
+    ("cp437", "gb18030"),
+)  # fmt: skip
+_NAMES = {
+    "western": "Western European", "utf-8": "UTF-8", "gb18030": "GBK", "big5": "Big5", "cp932": "Shift JIS",
+    "euc-kr": "EUC-KR", "cp1251": "Windows Cyrillic", "koi8-r": "KOI8", "cp437": "DOS",
+}  # fmt: skip
+_WINDOWS_MARKS = {
+    ord(mark): code for code in range(0x80, 0xA0) if (mark := bytes([code]).decode("cp1252", errors="ignore"))
+}
+"""Quotes, dashes and the like of cp1252, which is otherwise Latin-1."""
+_FREQUENT = frozenset(SIMPLIFIED + TRADITIONAL + JAPANESE + KOREAN) | {
+    chr(code) for code in range(0x3041, 0x30FF)
+}
 
 
 def why_unreadable(text: str) -> str | None:
@@ -28,7 +55,7 @@ def why_unreadable(text: str) -> str | None:
         text: As it came out of the file, before cleaning (which drops the characters that give it away).
     """
     sample = text[:_SAMPLE]
-    return _why_lost(sample) or _why_soup(sample) or _why_twice_encoded(sample)
+    return _why_lost(sample) or _why_soup(sample) or _why_misread(sample)
 
 
 def _why_lost(text: str) -> str | None:
@@ -67,31 +94,68 @@ def _why_soup(text: str) -> str | None:
 
 
 def _is_soup(word: str) -> bool:
-    """Capitals after small letters in a Latin word with accents ("QČåQt"), or several rare scripts in one word.
+    """Capitals after small letters in a word with accents ("QČåQt"), accents on all letters, or mixed scripts.
 
     ASCII words are let through before: "iPhone", "loadModel" and "McDonald" are words.
     """
     scripts = {unicodedata.name(char, "UNKNOWN").split()[0] for char in set(word)}
-    if scripts == {"LATIN"}:
-        return any(a.islower() and b.isupper() for a, b in pairwise(word))
+    if len(scripts) == 1 and scripts <= {"LATIN", "CYRILLIC"}:
+        unheard_of = scripts == {"LATIN"} and len(word) >= _UNHEARD_OF and all(char > "\x7f" for char in word)
+        return unheard_of or any(a.islower() and b.isupper() for a, b in pairwise(word))
     return len(scripts - _EVERYDAY_SCRIPTS) > 1
 
 
-def _why_twice_encoded(text: str) -> str | None:
-    """UTF-8 that was read as Latin-1 or cp1252 and saved so: "æ•°æ®" for "数据"."""
-    foreign = {char for char in set(text) if char > "\x7f"}
-    codes = {
-        char: char.encode("cp1252", errors="ignore") or char.encode("latin-1", errors="ignore")
-        for char in foreign
-    }
-    if not foreign or not all(codes.values()):
+def _why_misread(text: str) -> str | None:
+    """Text that was decoded with a wrong codec and saved so: "æ•°æ®", "鏁版嵁" or "Êý¾Ý" for "数据".
+
+    The mistake is undone and the outcome judged: valid UTF-8 does not come about by chance, and East Asian text is
+    rich in frequent characters, which wrong decoding is not.
+    """
+    sample = text[:_MISREAD_SAMPLE]
+    if len(_foreign(sample)) < _MIN_SOUP:
         return None
-    runs = re.findall(r"[^\x00-\x7f]{2,}", text)
-    once = [b"".join(codes[char] for char in run).decode("utf-8", errors="replace") for run in runs]
-    good = sum(len(run) for run, decoded in zip(runs, once, strict=True) if "\ufffd" not in decoded)
-    total = sum(map(text.count, foreign))
-    if good < _MIN_SOUP or good < 0.8 * total:
+    for wrong, right in _MISTAKES:
+        undone = _undo(sample, wrong, right)
+        if undone is None:
+            continue
+        if _is_right(undone, sample, right):
+            before, after = _first_foreign(sample), _first_foreign(undone.replace("\ufffd", ""))
+            return f"it is {_NAMES[right]} that was read as {_NAMES[wrong]} and saved again ({before!r} for {after!r})"
+    return None
+
+
+def _undo(text: str, wrong: str, right: str) -> str | None:
+    """Decode anew what was decoded wrongly; None where the text cannot have come about so."""
+    if wrong == "western":
+        text, wrong = text.translate(_WINDOWS_MARKS), "latin-1"
+    lost = text.encode(wrong, errors="replace").count(b"?") - text.count("?")
+    if lost > _MAX_FAULTS * len(_foreign(text)):
         return None
+    return text.encode(wrong, errors="ignore").decode(right, errors="replace")
+
+
+def _is_right(undone: str, text: str, right: str) -> bool:
+    found, foreign = _foreign(undone), len(_foreign(text))
+    faults = undone.count("\ufffd")
+    if right == "utf-8":
+        return len(found) - faults >= max(4, foreign / 5) and faults <= 2 * _MAX_FAULTS * len(found)
     return (
-        f"it is UTF-8 that was read as Western European and saved again ({runs[0][:6]!r} for {once[0][:2]!r})"
+        foreign >= _MIN_FOREIGN * len(text)
+        and faults <= _MAX_FAULTS * len(found)
+        and len(_FREQUENT.intersection(found)) >= _MIN_FREQUENT
+        and _frequent(found) > max(0.4, 2 * _frequent(_foreign(text)))
     )
+
+
+def _frequent(chars: str) -> float:
+    return sum(char in _FREQUENT for char in chars) / max(1, len(chars))
+
+
+def _foreign(text: str) -> str:
+    """What is not ASCII."""
+    return re.sub(r"[\x00-\x7f]+", "", text)
+
+
+def _first_foreign(text: str) -> str:
+    found = re.search(r"[^\x00-\x7f]{1,4}", text)
+    return found[0] if found else ""

@@ -65,6 +65,63 @@ def test_garbled_text_is_recognised_with_its_reason(text: str, reason: str) -> N
     assert any(part in found for part in reason.split("|"))
 
 
+CHINESE = (
+    "第一条 为了规范数据出境活动，保护个人信息权益，维护国家安全和社会公共利益，促进数据跨境安全、自由流动。"
+)
+JAPANESE = "個人情報の取扱いについて、次のとおり定めます。利用者の情報を適切に保護することは重要な責務です。"
+TAIWANESE = "資料處理者向境外提供資料，應當通過所在地省級網信部門申報資料出境安全評估。"
+KOREAN = "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다."
+RUSSIAN = "Все люди рождаются свободными и равными в своем достоинстве и правах."
+
+
+@pytest.mark.parametrize("errors", ["replace", "ignore"])  # what programs do with what they cannot decode
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        (CHINESE, "gb18030", "latin-1"),
+        (CHINESE, "gb18030", "cp1252"),
+        (CHINESE, "gb18030", "big5"),
+        (CHINESE, "gb18030", "cp932"),
+        (CHINESE, "gb18030", "utf-8"),
+        (CHINESE, "gb18030", "cp1251"),
+        (CHINESE, "utf-8", "gb18030"),
+        (CHINESE, "utf-8", "gbk"),
+        (CHINESE, "utf-8", "latin-1"),
+        (CHINESE, "utf-8", "cp1252"),
+        (CHINESE, "utf-8", "cp932"),
+        (CHINESE, "utf-8", "cp437"),
+        (TAIWANESE, "big5", "gbk"),
+        (TAIWANESE, "big5", "latin-1"),
+        (TAIWANESE, "utf-8", "gbk"),
+        (JAPANESE, "cp932", "gbk"),
+        (JAPANESE, "cp932", "cp1252"),
+        (JAPANESE, "utf-8", "latin-1"),
+        (JAPANESE, "utf-8", "cp932"),
+        (JAPANESE, "utf-8", "gbk"),
+        (KOREAN, "euc-kr", "gbk"),
+        (KOREAN, "euc-kr", "latin-1"),
+        (KOREAN, "utf-8", "cp1252"),
+        (RUSSIAN, "cp1251", "latin-1"),
+        (RUSSIAN, "utf-8", "cp1252"),
+        (RUSSIAN, "utf-8", "gbk"),
+        ("Größe für Änderungen: Übermäßig schöne Straßen führen über die Brücke.", "utf-8", "gbk"),
+        ("Les élèves étaient très déçus à la fin de l'été, forêts brûlées, dîners gâchés.", "utf-8", "cp437"),
+    ],
+)
+def test_text_decoded_wrongly_and_saved_is_recognised(text: str, right: str, wrong: str, errors: str) -> None:
+    assert why_unreadable(text) is None
+    assert why_unreadable((text * 3).encode(right).decode(wrong, errors=errors)) is not None
+
+
+def test_the_reason_shows_what_the_text_should_have_been() -> None:
+    reason = why_unreadable(CHINESE.encode("gbk").decode("latin-1"))
+    assert reason == "it is GBK that was read as Western European and saved again ('µÚÒ»' for '第一条')"
+
+
+def test_greek_letters_in_an_english_text_are_no_mistake() -> None:
+    assert why_unreadable("Phosphorylation of PKCμ and NF-κB by IKKβ, TNF-α, IFN-γ and TGF-β. " * 20) is None
+
+
 def test_a_few_odd_characters_do_not_condemn_a_text() -> None:
     assert (
         why_unreadable("描述团队的共同目标，有利于团队成员理解目标并朝着目标努力。\n\x83 知识库简介 \x07")
@@ -81,8 +138,9 @@ def test_any_text_gets_a_verdict(text: str) -> None:
 @needs_shared
 def test_all_real_texts_at_hand_are_readable() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (SHARED / "zh_law").glob("*/*.md")]
-    for corpus in ("scifact", "asrc", "zh_stard"):
+    for corpus in ("scifact", "cranfield", "asrc", "zh_stard"):
         lines = (SHARED / corpus / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
-        texts += [json.loads(line)["text"] for line in lines[::20]]
-    assert len(texts) > 1000
+        texts += [json.loads(line)["text"] for line in lines[::40]]
+    texts += [path.read_text(encoding="utf-8") for path in sorted((SHARED / "holisqa").rglob("*.md"))[:50]]
+    assert len(texts) > 500
     assert [text[:80] for text in texts if why_unreadable(text)] == []
