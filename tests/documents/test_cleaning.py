@@ -1,6 +1,8 @@
+import re
 import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from documents.builders import SHARED, needs_shared
@@ -296,3 +298,14 @@ def test_the_rules_are_applied_in_the_order_listed() -> None:
     for rule in RULES:
         text = rule(text)
     assert text == clean("目 录\r\nInstall\u200b…………１２") == "目录\nInstall"
+
+
+def test_the_table_of_rules_in_the_documentation_is_true() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| `(.+)` \| `(.+)` \|$", page, re.MULTILINE)
+    assert [name for name, _, _ in rows] == [rule.__name__ for rule in RULES]
+    shown = {"␠": " ", "⇥": "\t", "⏎": "\n", "⟨CR⟩": "\r", "⟨FF⟩": "\f", "⟨ZWSP⟩": "\u200b", "⟨SHY⟩": "\xad"}
+    for rule, (_, before, after) in zip(RULES, rows, strict=True):
+        for mark, char in shown.items():
+            before, after = before.replace(mark, char), after.replace(mark, char)  # noqa: PLW2901 - as a person reads them
+        assert rule(before).strip() == after
