@@ -10,9 +10,10 @@ from causalviz.backends.loading import (
     LONGEST,
     QUERY_BATCH,
     first_line,
-    no_bars_in_logs,
+    loading,
     revision,
     unit_rows,
+    without_bars,
 )
 from causalviz.errors import MissingBackendError
 from causalviz.records import FloatMatrix
@@ -35,7 +36,6 @@ class BgeM3Encoder:
         Raises:
             MissingBackendError: FlagEmbedding is not installed, or the weights cannot be loaded.
         """
-        no_bars_in_logs()
         try:
             import torch
             from FlagEmbedding import BGEM3FlagModel
@@ -51,13 +51,15 @@ class BgeM3Encoder:
             )
         gpu = torch.cuda.is_available()
         try:
-            self._model = BGEM3FlagModel(model, use_fp16=gpu, devices="cuda:0" if gpu else "cpu")
+            with loading(model):
+                self._model = BGEM3FlagModel(model, use_fp16=gpu, devices="cuda:0" if gpu else "cpu")
         except LOADING_ERRORS as error:
             raise MissingBackendError(
                 f"the weights of encoder 'bge-m3' cannot be loaded from '{model}' ({first_line(error)}); "
                 "connect once to download them, give their folder as --encoder bge-m3:FOLDER, or choose e5-small "
                 "(bundled)."
             ) from error
+        without_bars(self._model)
         self.name = f"bge-m3@{revision(model)}"
         self.dim = int(self._model.model.model.config.hidden_size)
         self._lock = threading.Lock()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from causalviz.backends.loading import LOADING_ERRORS, first_line, model_name
+from causalviz.backends.loading import LOADING_ERRORS, encodable, first_line, loading, model_name
 from causalviz.errors import BackendError, MissingBackendError, ParameterError
 from causalviz.protocols import Ending
 
@@ -35,11 +35,12 @@ class LocalChat:
                 "set CAUSALVIZ_CHAT_URL to a server."
             ) from error
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(place)
-            chats = bool(self._tokenizer.chat_template)
-            if chats:
-                model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
-                self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+            with loading(place):
+                self._tokenizer: Any = AutoTokenizer.from_pretrained(place)
+                chats = bool(self._tokenizer.chat_template)
+                if chats:
+                    model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
+                    self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
         except (*LOADING_ERRORS, MemoryError) as error:
             # torch tells of memory in words only; its classes differ between devices.
             if "memory" in str(error) or isinstance(error, MemoryError):
@@ -71,7 +72,7 @@ class LocalChat:
 
     def count_tokens(self, text: str) -> int:
         """Count by the model's tokenizer, the few tokens of the chat template left out."""
-        return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        return len(self._tokenizer(encodable(text), add_special_tokens=False, verbose=False)["input_ids"])
 
     def reply(self, prompt: str, limit: int, piece: Callable[[str], None]) -> Ending:
         """See ChatModel. The most likely words are taken, so that the same prompt gives the same reply."""
@@ -84,7 +85,7 @@ class LocalChat:
                 piece(text)
 
         inputs = self._tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}],
+            [{"role": "user", "content": encodable(prompt)}],
             add_generation_prompt=True,
             # Templates that know no thinking leave this aside.
             enable_thinking=False,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import asyncio
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from causalviz.answer.prompt import utf8_tokens
+from causalviz.backends.loading import encodable
 from causalviz.backends.servers import host_of, told
 from causalviz.errors import BackendError, MissingBackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncGenerator, Callable
 
     import openai
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 120.0
 """Between two pieces of a reply; a local server reads a long prompt before it writes the first."""
+LOOK_SECONDS = 0.2
+"""Between two looks at whether the reply is still wanted, while the server is silent."""
 RETRIES = 2
 """After a refusal that may pass (429, 5xx, no connection), with the pause the server asks for."""
 _LOST = {"RemoteProtocolError", "ReadError"}
@@ -30,7 +34,7 @@ class ServerChat:
     """One model of one server. The key goes into requests and nowhere else."""
 
     def __init__(self, url: str, model: str, key: str = "", read_seconds: float = READ_SECONDS) -> None:
-        """Prepare a client; nothing is sent yet.
+        """Note where the model is; nothing is sent yet.
 
         Args:
             url: Base address, with the /v1 most servers have.
@@ -44,21 +48,17 @@ class ServerChat:
         """
         host = host_of(url, "CAUSALVIZ_CHAT_URL")
         try:
-            from openai import OpenAI, Timeout
+            import openai  # noqa: F401 - its absence is to be told now
         except ImportError as error:
             raise MissingBackendError(
                 f"chat model '{model}' needs the package openai ({error}); run `pip install -r requirements.txt`."
             ) from error
+        self._url = url
         self._host = host
         self._server = f"the chat server {host}"
         self._model = model
         self._key = key
-        self._client = OpenAI(
-            base_url=url,
-            api_key=key or "none",
-            timeout=Timeout(read_seconds, connect=CONNECT_SECONDS),
-            max_retries=RETRIES,
-        )
+        self._read_seconds = read_seconds
 
     @property
     def name(self) -> str:
@@ -76,28 +76,51 @@ class ServerChat:
 
     def reply(self, prompt: str, limit: int, piece: Callable[[str], None]) -> Ending:
         """See ChatModel. The most likely words are asked for, so that two prompts differ by their sources alone."""
+        return asyncio.run(self._reply(encodable(prompt), limit, piece))
+
+    async def _reply(self, prompt: str, limit: int, piece: Callable[[str], None]) -> Ending:
+        """Wait for pieces in a task, so that a silent server can be left: its connection is closed at once."""
         came, ended = False, None
-        with closing(self._stream(prompt, limit)) as stream:
-            for text, reason in stream:
+        async with aclosing(self._stream(prompt, limit)) as stream:
+            while True:
+                waiting = asyncio.ensure_future(anext(stream, None))
+                try:
+                    while not (await asyncio.wait([waiting], timeout=LOOK_SECONDS))[0]:
+                        piece("")
+                finally:
+                    waiting.cancel()
+                    await asyncio.wait([waiting])
+                found = waiting.result()
+                if found is None:
+                    break
+                text, reason = found
                 came, ended = True, reason or ended
                 piece(text)
         if ended is None:
             raise BackendError(self._broken_off if came else self._no_stream)
         return "cut" if ended == "length" else "complete"
 
-    def _stream(self, prompt: str, limit: int) -> Generator[tuple[str, str | None]]:
+    async def _stream(self, prompt: str, limit: int) -> AsyncGenerator[tuple[str, str | None]]:
         """Give pieces of text, each with the reason why the reply ends there, if it does."""
         import openai
 
         try:
-            with self._client.chat.completions.create(
-                model=self._model,
-                messages=[{"role": "user", "content": prompt}],
-                max_tokens=limit,
-                temperature=0,
-                stream=True,
-            ) as stream:
-                for chunk in stream:
+            async with (
+                openai.AsyncOpenAI(
+                    base_url=self._url,
+                    api_key=self._key or "none",
+                    timeout=openai.Timeout(self._read_seconds, connect=CONNECT_SECONDS),
+                    max_retries=RETRIES,
+                ) as client,
+                await client.chat.completions.create(
+                    model=self._model,
+                    messages=[{"role": "user", "content": prompt}],
+                    max_tokens=limit,
+                    temperature=0,
+                    stream=True,
+                ) as stream,
+            ):
+                async for chunk in stream:
                     # Some servers close with a chunk that has no choice, but the count of tokens.
                     for choice in (chunk.choices or [])[:1]:
                         yield choice.delta.content or "", choice.finish_reason

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from causalviz.backends.loading import encodable
 from causalviz.errors import MissingBackendError
 from causalviz.records import FloatMatrix
 
@@ -51,7 +52,7 @@ class E5SmallEncoder:
     def _encode(self, texts: Sequence[str], *, is_query: bool) -> FloatMatrix:
         vectors = np.zeros((len(texts), self.dim), np.float32)
         # The engine takes C strings: a NUL would cut the text short.
-        cleaned = [text.replace("\0", " ") for text in texts]
+        cleaned = [encodable(text).replace("\0", " ") for text in texts]
         filled = [i for i, text in enumerate(cleaned) if text.strip()]
         if filled:
             with self._lock:

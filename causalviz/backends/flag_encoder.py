@@ -11,9 +11,10 @@ from causalviz.backends.loading import (
     QUERY_BATCH,
     first_line,
     instruction_mark,
+    loading,
     model_name,
-    no_bars_in_logs,
     unit_rows,
+    without_bars,
 )
 from causalviz.errors import MissingBackendError
 from causalviz.records import FloatMatrix
@@ -41,7 +42,6 @@ class FlagEncoder:
             MissingBackendError: FlagEmbedding is not installed or does not know the model, or the weights cannot be
                 loaded.
         """
-        no_bars_in_logs()
         try:
             import torch
             from FlagEmbedding import FlagAutoModel
@@ -52,20 +52,22 @@ class FlagEncoder:
             ) from error
         gpu = torch.cuda.is_available()
         try:
-            self._model: Any = FlagAutoModel.from_finetuned(
-                model,
-                use_fp16=gpu,
-                devices="cuda:0" if gpu else "cpu",
-                query_instruction_for_retrieval=query_instruction or None,
-                passage_instruction_for_retrieval=passage_instruction or None,
-                # Code that comes with weights is not run.
-                trust_remote_code=False,
-            )
+            with loading(model):
+                self._model: Any = FlagAutoModel.from_finetuned(
+                    model,
+                    use_fp16=gpu,
+                    devices="cuda:0" if gpu else "cpu",
+                    query_instruction_for_retrieval=query_instruction or None,
+                    passage_instruction_for_retrieval=passage_instruction or None,
+                    # Code that comes with weights is not run.
+                    trust_remote_code=False,
+                )
         except LOADING_ERRORS as error:
             raise MissingBackendError(
                 f"FlagEmbedding cannot load encoder '{model}' ({first_line(error)}); connect once to download it, name "
                 "its folder as the model is called on the hub, or choose st:ID_OR_FOLDER or e5-small (bundled)."
             ) from error
+        without_bars(self._model)
         self.name = model_name("flag", model) + instruction_mark(query_instruction, passage_instruction)
         network = self._model.model
         self.dim = int(getattr(network, "model", network).config.hidden_size)

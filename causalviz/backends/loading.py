@@ -2,10 +2,14 @@
 
 import hashlib
 import json
-import os
+import logging
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +26,10 @@ DOCUMENT_BATCH = 12
 """Passages, of up to LONGEST tokens."""
 LONGEST = 8192
 """Tokens read of a text, where the model does not read fewer."""
+CONNECT_SECONDS = 10.0
+"""Waited for a connection to the hub; a slow network that works has one by then."""
+_UNREACHABLE = {"ConnectError", "ConnectTimeout"}
+"""What the hub's client raises where there is no way to the hub; slow or refused answers are not among them."""
 OTHER_FORMATS = {"onnx", "openvino"}
 """Folders of a download that hold the weights again, for runtimes that are not used."""
 
@@ -77,11 +85,12 @@ def unit_rows(
         BackendError: rows are missing, of another length, not finite or zero; or the model failed.
     """
     vectors = np.zeros((len(texts), dim), np.float32)
-    filled = [i for i, text in enumerate(texts) if text.strip()]
+    clean = [encodable(text) for text in texts]
+    filled = [i for i, text in enumerate(clean) if text.strip()]
     if not filled:
         return vectors
     try:
-        found = np.asarray(encode([texts[i] for i in filled]), np.float32)
+        found = np.asarray(encode([clean[i] for i in filled]), np.float32)
     except BackendError:
         raise
     # FlagEmbedding makes the batch smaller until nothing is left of it, and then fails with AttributeError.
@@ -112,10 +121,88 @@ def first_line(error: Exception) -> str:
     return next((line.split(". ")[0].rstrip(".") for line in lines if line), type(error).__name__)
 
 
-def no_bars_in_logs() -> None:
-    """Keep the libraries' progress bars out of a stderr that nobody watches; call before they are imported."""
-    if not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")
+def encodable(text: str) -> str:
+    """Drop lone surrogates, which tokenizers and JSON refuse."""
+    return text.encode("utf-8", "ignore").decode()
+
+
+@contextmanager
+def loading(model: str) -> Iterator[None]:
+    """Surround the loading of weights: nothing is drawn into logs, and a hub that cannot be reached costs no minute.
+
+    Args:
+        model: A hub id, or a folder.
+    """
+    _quiet()
+    with _hub_if_reachable(model):
+        yield
+
+
+def without_bars(model: object) -> None:
+    """Take FlagEmbedding's progress bars out of logs: it draws them whatever tqdm is told.
+
+    Args:
+        model: One of its models.
+    """
+    if sys.stderr.isatty():
+        return
+    for kind in type(model).__mro__:
+        module = sys.modules[kind.__module__]
+        if hasattr(module, "trange"):
+            vars(module).update(tqdm=lambda items, **_: items, trange=lambda *ends, **_: range(*ends))
+
+
+def _quiet() -> None:
+    """Keep the libraries' bars and hints out of a stderr that nobody watches."""
+    if sys.stderr.isatty():
+        return
+    for library in ("huggingface_hub", "transformers"):
+        told: Any = import_module(f"{library}.utils.logging")  # published without types
+        told.set_verbosity_error()
+    told.disable_progress_bar()  # the hub's, too
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+
+
+_unreached = 0
+"""How many are loading without the hub at this moment."""
+_counting = threading.Lock()
+
+
+@contextmanager
+def _hub_if_reachable(model: str) -> Iterator[None]:
+    """Tell the hub's client to use its cache alone where there is no network.
+
+    It would ask for each file that a model may have and the cache has not, six times in 23 seconds.
+    """
+    global _unreached  # noqa: PLW0603 - the client's switch is as global
+    from huggingface_hub import constants
+
+    with _counting:
+        offline = not Path(model).is_dir() and (
+            _unreached > 0 or not (constants.HF_HUB_OFFLINE or _reachable())
+        )
+        if offline:
+            _unreached += 1
+            constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        if offline:
+            with _counting:
+                _unreached -= 1
+                constants.HF_HUB_OFFLINE = _unreached > 0
+
+
+def _reachable() -> bool:
+    """Whether anything answers at the hub's address, by the client's own connection, proxies and certificates."""
+    from huggingface_hub import constants, get_session
+
+    try:
+        get_session().head(constants.ENDPOINT, timeout=CONNECT_SECONDS)
+    # By name: the hub changes its client library between releases. Of anything else the loading itself may tell.
+    except Exception as error:  # noqa: BLE001
+        return type(error).__name__ not in _UNREACHABLE
+    return True
 
 
 def _digest(folder: Path) -> str:

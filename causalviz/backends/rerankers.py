@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from causalviz.backends.loading import LOADING_ERRORS, first_line, model_name
+from causalviz.backends.loading import LOADING_ERRORS, encodable, first_line, loading, model_name
 from causalviz.documents.passages import passages
 from causalviz.errors import BackendError, MissingBackendError
 from causalviz.protocols import Progress
@@ -37,8 +37,8 @@ class _PassageReranker(ABC):
 
     def score(self, query: str, texts: Sequence[str], progress: Progress | None = None) -> FloatVector:
         """Score texts for a question; see Reranker."""
-        question = self._question(_encodable(query))
-        cut = [self._passages(question, text) if text.strip() else [] for text in map(_encodable, texts)]
+        question = self._question(encodable(query))
+        cut = [self._passages(question, text) if text.strip() else [] for text in map(encodable, texts)]
         # Each distinct passage once: padding moves a score's last bits, and the same text must score the same. The
         # longest first: a batch is padded to its longest, and memory runs out early or not at all.
         distinct = sorted(dict.fromkeys(passage for parts in cut for passage in parts), key=len, reverse=True)
@@ -128,9 +128,10 @@ class FlagEmbeddingReranker(_PassageReranker):
         gpu = torch.cuda.is_available()
         device = "cuda:0" if gpu else "cpu"
         try:
-            _refuse_other_networks(model, ("ForSequenceClassification",))
-            # Kept whole: when it goes, it moves its network off the GPU.
-            self._model = FlagReranker(model, use_fp16=gpu, devices=device)
+            with loading(model):
+                _refuse_other_networks(model, ("ForSequenceClassification",))
+                # Kept whole: when it goes, it moves its network off the GPU.
+                self._model = FlagReranker(model, use_fp16=gpu, devices=device)
         except LOADING_ERRORS as error:
             raise _absent_weights(model, "flag-reranker", error) from error
         # FlagEmbedding's own loop reads the first batch of a call twice, turns texts into tokens and back, and hides
@@ -185,20 +186,21 @@ class CrossEncoderReranker(_PassageReranker):
             raise _absent_package(f"cross:{model}", "sentence-transformers", error) from error
         gpu = torch.cuda.is_available()
         try:
-            if (kind := _declared_kind(model)) is None:
-                _refuse_other_networks(model, ("ForSequenceClassification", "ForCausalLM"))
-            elif kind != CrossEncoder.__name__:
-                raise MissingBackendError(
-                    f"'{model}' is a {kind} of sentence-transformers, but a reranker is a CrossEncoder; choose one, "
-                    "such as bge-reranker-v2-m3."
+            with loading(model):
+                if (kind := _declared_kind(model)) is None:
+                    _refuse_other_networks(model, ("ForSequenceClassification", "ForCausalLM"))
+                elif kind != CrossEncoder.__name__:
+                    raise MissingBackendError(
+                        f"'{model}' is a {kind} of sentence-transformers, but a reranker is a CrossEncoder; choose "
+                        "one, such as bge-reranker-v2-m3."
+                    )
+                self._model = CrossEncoder(
+                    model,
+                    device="cuda" if gpu else "cpu",
+                    model_kwargs={"dtype": torch.float16} if gpu else None,
+                    # Raw: in float32 a sigmoid makes 1 of every score above 17, and their order is lost.
+                    activation_fn=torch.nn.Identity(),
                 )
-            self._model = CrossEncoder(
-                model,
-                device="cuda" if gpu else "cpu",
-                model_kwargs={"dtype": torch.float16} if gpu else None,
-                # Raw: in float32 a sigmoid makes 1 of every score above 17, and their order is lost.
-                activation_fn=torch.nn.Identity(),
-            )
         except LOADING_ERRORS as error:
             raise _absent_weights(model, "cross", error) from error
         _refuse_several_scores(model, self._model.num_labels)
@@ -219,11 +221,6 @@ class CrossEncoderReranker(_PassageReranker):
             pairs, batch_size=len(pairs), show_progress_bar=False
         ).tolist()
         return scores
-
-
-def _encodable(text: str) -> str:
-    """Drop lone surrogates, which tokenizers refuse."""
-    return text.encode("utf-8", "ignore").decode()
 
 
 def _limit(tokenizer: Any, network: Any) -> int:  # noqa: ANN401 - published without types

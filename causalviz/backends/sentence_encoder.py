@@ -12,8 +12,8 @@ from causalviz.backends.loading import (
     QUERY_BATCH,
     first_line,
     instruction_mark,
+    loading,
     model_name,
-    no_bars_in_logs,
     unit_rows,
 )
 from causalviz.errors import MissingBackendError
@@ -40,7 +40,6 @@ class SentenceEncoder:
             MissingBackendError: sentence-transformers is not installed, the weights cannot be loaded, or are those of
                 something else.
         """
-        no_bars_in_logs()
         try:
             import torch
             from sentence_transformers import SentenceTransformer
@@ -51,13 +50,14 @@ class SentenceEncoder:
             ) from error
         gpu = torch.cuda.is_available()
         try:
-            kind = _kind(model)
-            if kind == _KIND:
-                self._model = SentenceTransformer(
-                    model,
-                    device="cuda" if gpu else "cpu",
-                    model_kwargs={"dtype": torch.float16} if gpu else None,
-                )
+            with loading(model):
+                kind = _kind(model)
+                if kind == _KIND:
+                    self._model = SentenceTransformer(
+                        model,
+                        device="cuda" if gpu else "cpu",
+                        model_kwargs={"dtype": torch.float16} if gpu else None,
+                    )
         except LOADING_ERRORS as error:
             raise MissingBackendError(
                 f"sentence-transformers cannot load encoder '{model}' ({first_line(error)}); connect once to download "

@@ -2,6 +2,7 @@
 
 import json
 import re
+import select
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +25,8 @@ class Server(ThreadingHTTPServer):
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.behaviour = ""
+        self.left = threading.Event()
+        """Set once a client went away before the end of a silence."""
         self.pause = 0.0
         """Seconds between two pieces."""
 
@@ -78,11 +81,16 @@ class _Handler(BaseHTTPRequestHandler):
             message = f"fault {model} for key {KEY}\nsecond line"
             self._send(int(model), json.dumps({"error": {"message": message}}), "application/json", headers)
         elif model == "silent":
-            time.sleep(1.5)
+            self._keep_silent()
         elif model == "web page":
             self._send(200, "<html>hello</html>", "text/html", {})
         else:
             self._stream(model, reply_to(body["messages"][0]["content"]))
+
+    def _keep_silent(self) -> None:
+        """Wait as a busy server does, which notices when nobody listens any more."""
+        if select.select([self.connection], [], [], 1.5)[0]:
+            self.server.left.set()
 
     def _send(self, status: int, text: str, kind: str, headers: dict[str, str]) -> None:
         self.send_response(status)
@@ -109,7 +117,7 @@ class _Handler(BaseHTTPRequestHandler):
                 if model == "fault":
                     self._event({"error": {"message": f"out of memory, key {KEY}"}})
                 if model == "hangs":
-                    time.sleep(1.5)
+                    self._keep_silent()
                 time.sleep(self.server.pause)
             if model != "gone":  # ends politely, but unfinished
                 reason = "length" if model == "long" else "stop"

@@ -105,7 +105,7 @@ def test_every_fault_is_one_sentence_with_the_cure(
     sentence = str(refused.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence
-    for place in (sentence, repr(chat), repr(chat.__dict__.get("_client")), chat.name, caplog.text):
+    for place in (sentence, repr(chat), chat.name, caplog.text):
         assert KEY not in place
     # the next reply comes as if nothing had been
     assert said(ServerChat(server.url, "good")) == reply_to(PROMPT)
@@ -129,6 +129,23 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(ParameterError) as refused:
         ServerChat(url, "m")
     assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("model", ["silent", "hangs"])
+def test_a_silent_server_is_left_as_soon_as_its_reply_is_unwanted(server: Server, model: str) -> None:
+    # Both would keep silent for longer than they are waited for below, before their first piece or after it.
+    looks = []
+
+    def stop(piece: str) -> None:
+        looks.append(piece)
+        if not piece:
+            raise StoppedError("stopped.")
+
+    server.left.clear()
+    with pytest.raises(StoppedError):
+        ServerChat(server.url, model).reply(PROMPT, 10, stop)
+    assert looks[-1] == ""
+    assert server.left.wait(1)
 
 
 def test_stopping_ends_the_request(server: Server) -> None:
@@ -202,6 +219,14 @@ def test_a_local_model_counts_by_its_own_tokenizer(local: LocalChat) -> None:
     assert local.count_tokens("") == 0
     assert local.count_tokens("late数据") == 6
     assert local.context == 512
+
+
+@pytest.mark.parametrize("place", ["server", "local"])
+def test_lone_surrogates_and_nuls_are_no_fault(server: Server, local: LocalChat, place: str) -> None:
+    chat = local if place == "local" else ServerChat(server.url, "good")
+    prompt = PROMPT.replace("late", "la\ud800te") + "\0\udfff"
+    assert chat.count_tokens(prompt) > 0
+    assert said(chat, prompt, limit=3)
 
 
 def test_a_local_model_ends_where_its_own_end_token_is(tiny_qwen3: Path) -> None:
