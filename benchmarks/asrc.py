@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from causalviz.bootstrap import collection_pipeline, make_encoder
+from causalviz.candidates import NEARLY_THE_SAME
 from causalviz.cli.terminal import print_table, progress_bar
 from causalviz.evaluation.collections import Collection, read_collection
 from causalviz.evaluation.measures import DEPTH, RESAMPLES, Qrels, Rankings, measure, paired_difference
-from causalviz.pipeline import NEARLY_THE_SAME, Pipeline, SearchSettings
+from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder
 from causalviz.rank import rerank
 from causalviz.records import Candidate, Method, RankSettings, Trace

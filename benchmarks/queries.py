@@ -14,6 +14,7 @@ from causalviz.bootstrap import make_encoder
 from causalviz.guard import suspicion
 from causalviz.keywords import DOCUMENT_KEYWORDS
 from causalviz.knowledge_base import KnowledgeBase, UnitTable
+from causalviz.knowledge_base.base import derive
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder
 from causalviz.rank import rerank
@@ -107,6 +108,7 @@ def random_pipeline(encoder: Encoder) -> Pipeline:
         keyword_terms=draw.integers(0, len(words), (DOCUMENTS, DOCUMENT_KEYWORDS)).astype(np.int32),
         keyword_weights=np.sort(draw.random((DOCUMENTS, DOCUMENT_KEYWORDS)).astype(np.float32))[:, ::-1],
     )
+    term_vectors = unit_rows(len(words))
     base = KnowledgeBase(
         name="random",
         path=Path(),
@@ -117,6 +119,7 @@ def random_pipeline(encoder: Encoder) -> Pipeline:
         vocabulary=tuple(words),
         idf=np.ones(len(words)),
         term_rows=np.arange(len(words), dtype=np.int32),
-        term_vectors=unit_rows(len(words)),
+        term_vectors=term_vectors,
+        **derive(documents, term_vectors),
     )
     return Pipeline(base=base, encoder=encoder, tokenizer=default_tokenizer(), make_index=FaissIndex)

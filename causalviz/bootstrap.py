@@ -25,7 +25,7 @@ from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.themes import Theme
 from causalviz.knowledge_base import (
-    FILE_VERSION,
+    CONTENT_VERSION,
     IndexResult,
     RecordEntry,
     Source,
@@ -271,7 +271,7 @@ def attacked_pipeline(
 
 def cache_file(settings: Settings, encoder: Encoder, key: str) -> Path:
     """Place of the knowledge base that is built on the way for a key and an encoder."""
-    identity = json.dumps([key, encoder.name, FILE_VERSION]).encode("utf-8", "surrogatepass")
+    identity = json.dumps([key, encoder.name, CONTENT_VERSION]).encode("utf-8", "surrogatepass")
     return settings.cache / f"{hashlib.sha256(identity).hexdigest()[:16]}.kb"
 
 

@@ -1,6 +1,7 @@
-"""S1: the documents nearest to the question (equations 1 and 2)."""
+"""S1: the documents nearest to the question (equations 1 and 2), and which of them are nearly the same."""
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from causalviz.errors import ParameterError
 from causalviz.protocols import VectorIndex
@@ -8,6 +9,13 @@ from causalviz.records import FloatMatrix, FloatVector, IndexVector
 
 _MARGIN = 1e-5
 """More than an index's float32 rounding can move an inner product of unit vectors."""
+
+NEARLY_THE_SAME = 0.95
+"""Cosine of word counts from which two texts are called nearly the same."""
+_OWN, _SHARED = 256, 256
+"""Words that are compared one by one before a pair is looked at closely, and groups the others are put into."""
+_BLOCK = 2048
+"""Texts compared with all others at a time."""
 
 
 def nearest(
@@ -62,3 +70,45 @@ def check_limits(top_k: int, theta: float) -> None:
         raise ParameterError(
             f"theta is {theta:g}, but a cosine lies between -1 and 1; choose a value in that range."
         )
+
+
+def near_duplicates(counts: csr_matrix) -> IndexVector:
+    """Find for each text the first one before it that has nearly the same words.
+
+    Args:
+        counts: (n, V), occurrences of words.
+
+    Returns:
+        (n,) rows, -1 where there is none: the cosine of the word counts must reach NEARLY_THE_SAME.
+    """
+    n = counts.shape[0]
+    found = np.full(n, -1, np.int64)
+    rows = np.repeat(np.arange(n), np.diff(counts.indptr))
+    data = counts.data.astype(np.float64)
+    norms = np.sqrt(np.bincount(rows, data**2, n))
+    units = csr_matrix((data / norms[rows], counts.indices, counts.indptr), shape=counts.shape)
+    sketches = _sketches(units, rows)
+    for start in range(0, n, _BLOCK):
+        # No cosine exceeds the product of the sketches (Cauchy-Schwarz), so that few pairs are left to compare.
+        bounds = sketches[start : start + _BLOCK] @ sketches[: start + _BLOCK].T
+        later, earlier = np.nonzero(np.tril(bounds >= NEARLY_THE_SAME - _MARGIN * 10, k=start - 1))
+        for part in range(0, len(later), _BLOCK * 16):
+            pair = slice(part, part + _BLOCK * 16)
+            first, second = later[pair] + start, earlier[pair]
+            close = np.asarray(units[first].multiply(units[second]).sum(axis=1)).ravel() >= NEARLY_THE_SAME
+            # Pairs come by text, then by the one before it: of several the first is written last.
+            found[first[close][::-1]] = second[close][::-1]
+    return found
+
+
+def _sketches(units: csr_matrix, rows: IndexVector) -> FloatMatrix:
+    """Shrink rows of norm 1 to (n, _OWN + _SHARED): weighty words as they are, of groups of others the norm."""
+    words, places = np.unique(units.indices, return_inverse=True)
+    weight = np.bincount(places, units.data**2, len(words))
+    rank = np.empty(len(words), np.int64)
+    rank[np.argsort(-weight, kind="stable")] = np.arange(len(words))
+    column = np.where(rank < _OWN, rank, _OWN + rank % _SHARED)[places]
+    width = _OWN + _SHARED
+    squares = np.bincount(rows * width + column, units.data**2, units.shape[0] * width)
+    sketches: FloatMatrix = np.sqrt(squares).astype(np.float32).reshape(-1, width)
+    return sketches

@@ -5,7 +5,7 @@ fitted on the knowledge base. Identifiers, numbers and hyphenated words stay who
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,8 @@ _TOKEN = regex.compile(
     """,
     regex.VERBOSE,
 )
+# The last character of a text that is no part of any token, nor what _TOKEN looks behind for.
+_BOUNDARY = regex.compile(r"(?V1)(?r)[^\w\p{L}\p{M}\p{N}!-~‐‑－’]")
 _POSSESSIVE = regex.compile(r"['’]s$")
 _ABBREVIATION = regex.compile(r"\p{L}(?:\.\p{L})+")
 
@@ -59,27 +61,56 @@ class Tokenizer:
 
         A single Han character is a word only where the text has no longer one, so that 猫 still asks for something.
         """
-        words = list(self._words(text))
-        longer = [token for token in words if len(token.term) > 1]
-        return longer or [token for token in words if regex.fullmatch(r"\p{Han}", token.term)]
+        return list(self.stream((text,)))
 
-    def _words(self, text: str) -> Iterator[Token]:
-        for match in _TOKEN.finditer(text):
-            if match["skip"]:
-                continue
-            if match["han"]:
-                start = match.start()
-                for word in (word for piece in _pieces(match["han"]) for word in self._segment(piece)):
-                    yield from self._keep(word, start)
-                    start += len(word)
-            else:
-                yield from self._keep(match["word"], match.start())
+    def stream(self, pieces: Iterable[str]) -> Iterator[Token]:
+        """Give the tokens of a long text one by one: exactly those of all its pieces joined, without joining them.
+
+        Args:
+            pieces: The text in order, wherever it is cut.
+        """
+        lone: list[Token] | None = []
+        for token in self._words(pieces):
+            if len(token.term) > 1:
+                lone = None
+                yield token
+            elif lone is not None and regex.fullmatch(r"\p{Han}", token.term):
+                lone.append(token)
+        yield from lone or ()
+
+    def _words(self, pieces: Iterable[str]) -> Iterator[Token]:
+        passed = 0
+        for part in _cut_between_tokens(pieces):
+            for match in _TOKEN.finditer(part):
+                if match["skip"]:
+                    continue
+                start = passed + match.start()
+                if match["han"]:
+                    for word in (word for piece in _pieces(match["han"]) for word in self._segment(piece)):
+                        yield from self._keep(word, start)
+                        start += len(word)
+                else:
+                    yield from self._keep(match["word"], start)
+            passed += len(part)
 
     def _keep(self, surface: str, start: int) -> Iterator[Token]:
         stem = _POSSESSIVE.sub("", surface.rstrip("_"))
         term = "".join(unicodedata.normalize("NFKC", piece) for piece in _pieces(stem)).lower().strip("_")
         if term and term not in self._stop_words and not _ABBREVIATION.fullmatch(term):
             yield Token(term, start, start + len(stem))
+
+
+def _cut_between_tokens(pieces: Iterable[str]) -> Iterator[str]:
+    """Move the cuts between pieces to where no token can cross and none can look behind."""
+    rest: list[str] = []
+    for piece in pieces:
+        last = _BOUNDARY.search(piece)
+        if last is None:
+            rest.append(piece)
+        else:
+            yield "".join((*rest, piece[: last.end()]))
+            rest = [piece[last.end() :]]
+    yield "".join(rest)
 
 
 def _pieces(run: str) -> Iterator[str]:

@@ -6,12 +6,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from causalviz.candidates import check_limits, cosines, nearest
+from causalviz.candidates import check_limits, cosines, near_duplicates, nearest
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.guard import Usage, suspicion
 from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
@@ -30,16 +29,12 @@ from causalviz.records import (
     Trace,
     Unit,
 )
-from causalviz.tau import TauProposal, default_tau, propose_tau
+from causalviz.tau import TauProposal, centre, default_tau
 
-RANDOM_PAIRS = 2000
-NEARLY_THE_SAME = 0.95
-"""Cosine of word counts from which two texts are called nearly the same."""
 SAMPLE = 201
 """Values of the density distribution a trace keeps."""
 LONGEST_QUESTION = 20_000
 """Characters."""
-_SEED = 20260801
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,25 +114,14 @@ class Pipeline:
         """Content words of an indexed text, to mark keywords in it."""
         return self.tokenizer.tokens(text)
 
-    @cached_property
-    def random_pairs(self) -> dict[bool, FloatVector]:
+    @property
+    def random_pairs(self) -> Mapping[bool, FloatVector]:
         """Ascending cosines of random pairs of distinct keywords, raw (False) and centred (True)."""
-        vectors = self.base.term_vectors
-        n = len(vectors)
-        if n <= 1:
-            return dict.fromkeys((False, True), np.zeros(0, np.float32))
-        draw = np.random.default_rng(_SEED)
-        first = draw.integers(0, n, RANDOM_PAIRS)
-        second = (first + draw.integers(1, n, RANDOM_PAIRS)) % n
-        return {
-            centred: np.sort(np.einsum("ij,ij->i", a, b).astype(np.float32))
-            for centred in (False, True)
-            for a, b in [[self._place(vectors[rows], centred=centred) for rows in (first, second)]]
-        }
+        return self.base.random_pairs
 
     def propose_tau(self, *, centred: bool) -> TauProposal | None:
-        """Read tau off this knowledge base's random keyword pairs; None where it has too few keywords."""
-        return propose_tau(self.random_pairs[centred], len(self.base.term_vectors))
+        """Return what was read off this knowledge base's random keyword pairs; None where it has too few keywords."""
+        return self.base.tau_proposals[centred]
 
     def default_tau(self, *, centred: bool) -> DefaultTau:
         """Return the threshold to use where none is given: the encoder's, else this knowledge base's."""
@@ -192,14 +176,7 @@ class Pipeline:
 
     def _place(self, vectors: FloatMatrix, *, centred: bool) -> FloatMatrix:
         """Return keyword vectors as they are compared: raw, or centred and renormalised."""
-        if not centred:
-            return vectors
-        moved = vectors.astype(np.float64) - self.base.mean_term_vector
-        norms = np.linalg.norm(moved, axis=1, keepdims=True)
-        placed: FloatMatrix = np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0).astype(
-            np.float32
-        )
-        return placed
+        return centre(vectors, self.base.mean_term_vector) if centred else vectors
 
     def _trace(self, run: "_Run", rows: IndexVector, similarity: FloatVector) -> Trace:
         retrieved = time.perf_counter()
@@ -358,24 +335,6 @@ def with_reranker(trace: Trace, reranker: Reranker, texts: Mapping[str, str], pr
 
 def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def near_duplicates(counts: csr_matrix) -> IndexVector:
-    """Find for each text the first one before it that has nearly the same words.
-
-    Args:
-        counts: (n, V), occurrences of words.
-
-    Returns:
-        (n,) rows, -1 where there is none: the cosine of the word counts must reach NEARLY_THE_SAME.
-    """
-    if not counts.shape[0]:
-        return np.zeros(0, np.int64)
-    wide = counts.astype(np.float64)
-    products = (wide @ wide.T).toarray()
-    norms = np.sqrt(np.maximum(np.diag(products), 1e-12))
-    close = np.tril(products / np.outer(norms, norms) >= NEARLY_THE_SAME, k=-1)
-    return np.where(close.any(axis=1), close.argmax(axis=1), -1)
 
 
 def _even_sample(ascending: FloatVector) -> FloatVector:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from causalviz.records import DefaultTau, FloatVector
+from causalviz.records import DefaultTau, FloatMatrix, FloatVector
 
 SHARE = 0.995
 """Of random keyword pairs, this share is to lie below tau (METHOD.md, section 4)."""
 LEAST_TERMS = 50
 """Fewer keywords have too few pairs to say where 99.5 % of them lie."""
+RANDOM_PAIRS = 2000
+_SEED = 20260801
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +28,37 @@ class TauProposal:
     def reason(self) -> str:
         """What the value rests on, for people."""
         return f"{100 * self.below:.1f} % of {self.pairs:,} random keyword pairs lie below"
+
+
+def centre(vectors: FloatMatrix, mean: FloatVector) -> FloatMatrix:
+    """Subtract the mean keyword vector and renormalise: (n, dim); a row equal to the mean becomes zero."""
+    moved = vectors.astype(np.float64) - mean
+    norms = np.linalg.norm(moved, axis=1, keepdims=True)
+    centred: FloatMatrix = np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0).astype(
+        np.float32
+    )
+    return centred
+
+
+def draw_pairs(vectors: FloatMatrix, mean: FloatVector) -> dict[bool, FloatVector]:
+    """Give ascending cosines of random pairs of distinct keywords, raw (False) and centred (True).
+
+    Args:
+        vectors: (T, dim), one row of norm 1 for each keyword.
+        mean: (dim,), their mean.
+    """
+    n = len(vectors)
+    if n <= 1:
+        return dict.fromkeys((False, True), np.zeros(0, np.float32))
+    draw = np.random.default_rng(_SEED)
+    first = draw.integers(0, n, RANDOM_PAIRS)
+    second = (first + draw.integers(1, n, RANDOM_PAIRS)) % n
+    raw = vectors[first], vectors[second]
+    centred = centre(raw[0], mean), centre(raw[1], mean)
+    return {
+        kind: np.sort(np.einsum("ij,ij->i", *pair).astype(np.float32))
+        for kind, pair in ((False, raw), (True, centred))
+    }
 
 
 def propose_tau(random_pairs: FloatVector, terms: int) -> TauProposal | None:

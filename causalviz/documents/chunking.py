@@ -1,5 +1,7 @@
 """Text -> overlapping windows."""
 
+from collections.abc import Iterator
+
 from causalviz.errors import ParameterError
 from causalviz.records import Chunk
 
@@ -7,11 +9,27 @@ from causalviz.records import Chunk
 def chunk(text: str, size: int = 4096, overlap: int = 512) -> tuple[Chunk, ...]:
     """Cut a text into windows of ``size`` characters, each sharing ``overlap`` with the one before (METHOD.md, eq. 1).
 
+    See windows.
+
+    Args:
+        text: As cleaned; "" gives no chunks.
+        size: Characters, at least 1.
+        overlap: Characters, 0 <= overlap < size.
+
+    Raises:
+        ParameterError: size < 1, or overlap is outside [0, size).
+    """
+    return tuple(windows(len(text), size, overlap))
+
+
+def windows(length: int, size: int = 4096, overlap: int = 512) -> Iterator[Chunk]:
+    """Give the chunks of a text of some length one by one.
+
     Windows start at 0, size - overlap, 2 (size - overlap), ...; the first that reaches the end of the text is the
     last, so that none lies wholly within another. A text not longer than ``size`` is one chunk.
 
     Args:
-        text: As cleaned; "" gives no chunks.
+        length: Characters; 0 gives no chunks.
         size: Characters, at least 1.
         overlap: Characters, 0 <= overlap < size.
 
@@ -30,5 +48,5 @@ def chunk(text: str, size: int = 4096, overlap: int = 512) -> tuple[Chunk, ...]:
         )
     step = size - overlap
     # A window is needed as long as the one before has not reached the end.
-    starts = range(0, max(1, len(text) - overlap), step) if text else ()
-    return tuple(Chunk(start=start, end=min(start + size, len(text))) for start in starts)
+    starts = range(0, max(1, length - overlap), step) if length else ()
+    return (Chunk(start=start, end=min(start + size, length)) for start in starts)

@@ -2,21 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
+from causalviz.candidates import near_duplicates
 from causalviz.errors import KnowledgeBaseError
 from causalviz.guard import Usage, keyword_use
 from causalviz.keywords import DOCUMENT_KEYWORDS
 from causalviz.knowledge_base.store import Store
-from causalviz.records import FloatMatrix, FloatVector, IndexVector, Keyword, Unit
+from causalviz.records import FloatMatrix, FloatVector, IndexVector, JsonObject, Keyword, Unit
+from causalviz.tau import LEAST_TERMS, TauProposal, draw_pairs, propose_tau
+
+_KINDS = {"raw": False, "centred": True}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,6 +125,12 @@ class KnowledgeBase:
     """(V,), row in term_vectors of each word; -1 for words that are nobody's keyword."""
     term_vectors: FloatMatrix
     """(T, dim), rows of norm 1."""
+    random_pairs: Mapping[bool, FloatVector]
+    """Ascending cosines of random pairs of distinct keywords, raw (False) and centred (True)."""
+    tau_proposals: Mapping[bool, TauProposal | None]
+    """tau read off them, raw and centred; None where the keywords are too few."""
+    near_duplicates: IndexVector
+    """(N,), row of the first document before each that has nearly the same words; -1 where there is none."""
 
     def units(self, unit: Unit) -> UnitTable:
         """Choose the table that is ranked."""
@@ -134,10 +144,7 @@ class KnowledgeBase:
     @cached_property
     def mean_term_vector(self) -> FloatVector:
         """Mean of all keyword vectors, what centring subtracts."""
-        if not len(self.term_vectors):
-            return np.zeros(self.term_vectors.shape[1], np.float32)
-        mean: FloatVector = self.term_vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-        return mean
+        return mean_vector(self.term_vectors)
 
     def usage(self, keywords: Sequence[Keyword], unit: Unit) -> Usage:
         """Count a question's keywords in every document, or in every chunk."""
@@ -204,6 +211,12 @@ class KnowledgeBase:
             "idf": self.idf.tobytes(),
             "term_rows": self.term_rows.tobytes(),
             "term_vectors": self.term_vectors.tobytes(),
+            "random_pairs.raw": self.random_pairs[False].tobytes(),
+            "random_pairs.centred": self.random_pairs[True].tobytes(),
+            "tau": json.dumps(
+                {kind: _proposal_to_json(self.tau_proposals[centred]) for kind, centred in _KINDS.items()}
+            ).encode(),
+            "near_duplicates": self.near_duplicates.tobytes(),
             "dim": str(self.term_vectors.shape[1]).encode(),
             **self.documents.to_parts("documents"),
             **self.chunks.to_parts("chunks"),
@@ -218,17 +231,21 @@ class KnowledgeBase:
         """
         try:
             dim, vocabulary = int(parts["dim"]), tuple(json.loads(parts["vocabulary"]))
+            documents = UnitTable.from_parts(parts, "documents", len(vocabulary), dim)
+            term_vectors = np.frombuffer(parts["term_vectors"], np.float32).reshape(-1, dim)
+            derived = _derived(parts) if "tau" in parts else derive(documents, term_vectors)
             return cls(
                 name=name,
                 path=store.path,
                 encoder=store.encoder,
                 fingerprint=parts["fingerprint"].decode(),
-                documents=UnitTable.from_parts(parts, "documents", len(vocabulary), dim),
+                documents=documents,
                 chunks=UnitTable.from_parts(parts, "chunks", len(vocabulary), dim),
                 vocabulary=vocabulary,
                 idf=np.frombuffer(parts["idf"], np.float64),
                 term_rows=np.frombuffer(parts["term_rows"], np.int32),
-                term_vectors=np.frombuffer(parts["term_vectors"], np.float32).reshape(-1, dim),
+                term_vectors=term_vectors,
+                **derived,
             )
         except (KeyError, ValueError) as error:
             raise KnowledgeBaseError(
@@ -251,6 +268,51 @@ def _densest(
     order = np.lexsort((np.arange(len(share)), -share, owner))
     best = order[starts]
     return repeats[best], tokens[best]
+
+
+class Derived(TypedDict):
+    """What a knowledge base keeps that follows from the rest of it."""
+
+    random_pairs: Mapping[bool, FloatVector]
+    tau_proposals: Mapping[bool, TauProposal | None]
+    near_duplicates: IndexVector
+
+
+def derive(documents: UnitTable, term_vectors: FloatMatrix) -> Derived:
+    """Compute it; snapshots of an earlier release lack it."""
+    pairs = draw_pairs(term_vectors, mean_vector(term_vectors))
+    return Derived(
+        random_pairs=pairs,
+        tau_proposals={kind: propose_tau(pairs[kind], len(term_vectors)) for kind in _KINDS.values()},
+        near_duplicates=near_duplicates(documents.counts),
+    )
+
+
+def _derived(parts: dict[str, bytes]) -> Derived:
+    proposals = json.loads(parts["tau"])
+    return Derived(
+        random_pairs={
+            centred: np.frombuffer(parts[f"random_pairs.{kind}"], np.float32)
+            for kind, centred in _KINDS.items()
+        },
+        tau_proposals={
+            centred: TauProposal(**proposals[kind]) if "tau" in proposals[kind] else None
+            for kind, centred in _KINDS.items()
+        },
+        near_duplicates=np.frombuffer(parts["near_duplicates"], np.int64),
+    )
+
+
+def _proposal_to_json(proposal: TauProposal | None) -> JsonObject:
+    return {"none": f"under {LEAST_TERMS} keywords"} if proposal is None else asdict(proposal)
+
+
+def mean_vector(vectors: FloatMatrix) -> FloatVector:
+    """Mean of rows, summed in double precision; zero where there is none."""
+    if not len(vectors):
+        return np.zeros(vectors.shape[1], np.float32)
+    mean: FloatVector = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return mean
 
 
 def fingerprint(encoder: str, hashes: dict[str, str]) -> str:

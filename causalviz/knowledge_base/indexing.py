@@ -1,123 +1,31 @@
 """Bring a knowledge base up to date with its source: read, encode and store what changed, then take a snapshot."""
 
+import contextlib
 import hashlib
+import os
+import sys
 import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
-from typing import Protocol
 
-import numpy as np
-
-from causalviz.documents import DEFAULT_LIMITS, chunk, read_document, scan
+from causalviz.documents import DEFAULT_LIMITS, Limits
+from causalviz.documents.archives import expand
+from causalviz.documents.language import language_of
+from causalviz.documents.reading import FileToRead, ReadFile, ReadingPool, conditions
 from causalviz.errors import KnowledgeBaseError, UnreadableFileError
-from causalviz.keywords import Token, Tokenizer
+from causalviz.keywords import Tokenizer
+from causalviz.knowledge_base.encoding import Encoding, Stopwatch
+from causalviz.knowledge_base.entries import Entry, FileEntry, FolderSource, Source
+from causalviz.knowledge_base.reporting import file_reports
 from causalviz.knowledge_base.snapshot import take_snapshot
-from causalviz.knowledge_base.store import EncodedChunk, Store, hash_text, named_errors
+from causalviz.knowledge_base.store import Store, StoredFile, named_errors
 from causalviz.protocols import Encoder, Progress
-from causalviz.records import Chunk, Document, FileReport, FloatMatrix, FloatVector
+from causalviz.records import FileReport
 
-BATCH_CHARACTERS = 8192
-"""Texts are encoded together up to this length: enough to keep the cores busy, little to lose in a crash."""
-BATCH_DOCUMENTS = 64
-
-
-class Entry(Protocol):
-    """One thing to index."""
-
-    @property
-    def id(self) -> str:
-        """Its id in the knowledge base."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Bytes, for the progress estimate."""
-        ...
-
-    def content(self) -> bytes:
-        """Return what decides whether it changed."""
-        ...
-
-    def document(self, content: bytes) -> Document:
-        """Read it; UnreadableFileError says why it cannot be."""
-        ...
-
-
-Source = Sequence[Entry]
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """A file on disk."""
-
-    id: str
-    path: Path
-
-    @property
-    def size(self) -> int:
-        """Bytes; 0 when it is gone."""
-        try:
-            return self.path.stat().st_size
-        except OSError:
-            return 0
-
-    def content(self) -> bytes:
-        """Return the file's bytes; one over the size limit is not read at all."""
-        if self.size > DEFAULT_LIMITS.file_bytes:
-            raise UnreadableFileError(
-                f"the file has {self.size / 1e6:.0f} MB, more than the "
-                f"{DEFAULT_LIMITS.file_bytes / 1e6:.0f} MB that are read; split it into parts."
-            )
-        try:
-            return self.path.read_bytes()
-        except OSError as error:
-            raise UnreadableFileError(
-                f"the file cannot be opened ({error.strerror}); check that it still exists and may be read."
-            ) from error
-
-    def document(self, content: bytes) -> Document:
-        """Read by the reader of its suffix."""
-        return read_document(self.id, content)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordEntry:
-    """A document that is already text, as in a themes file or a test collection."""
-
-    record: Document
-
-    @property
-    def id(self) -> str:
-        """Return the record's id."""
-        return self.record.id
-
-    @property
-    def size(self) -> int:
-        """Characters."""
-        return len(self.record.text)
-
-    def content(self) -> bytes:
-        """Return title and text."""
-        return f"{self.record.title}\0{self.record.text}".encode("utf-8", "surrogatepass")
-
-    def document(self, content: bytes) -> Document:  # noqa: ARG002 - the record holds it already
-        """Return the record as it is; one without text is refused like an empty file."""
-        if not self.record.text.strip():
-            raise UnreadableFileError("the record holds no text; give it some, or leave it out.")
-        return self.record
-
-
-def folder_source(folder: Path) -> list[FileEntry]:
-    """Return all files below a folder, in id order.
-
-    Raises:
-        KnowledgeBaseError: the folder is missing or is a file.
-    """
-    return [FileEntry(file.id, file.path) for file in scan(folder)]
+_EXCERPT = 10_000
+"""Characters that are looked at for the language."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,81 +33,59 @@ class IndexResult:
     """What one run did."""
 
     files: tuple[FileReport, ...]
+    """Of the source, in its order, those in archives in the place of the archive."""
     removed: tuple[str, ...]
     """Ids that were in the knowledge base and are no longer in the source."""
     seconds: float
     encoder_seconds: float
 
 
-@dataclass(slots=True)
-class _Pending:
-    """Documents read but not yet encoded."""
-
-    items: list[tuple[Document, str, tuple[Chunk, ...]]] = field(default_factory=list)
-    characters: int = 0
-
-    def add(self, document: Document, sha256: str) -> None:
-        self.items.append((document, sha256, chunk(document.text)))
-        self.characters += len(document.text)
-
-    @property
-    def full(self) -> bool:
-        return self.characters >= BATCH_CHARACTERS or len(self.items) >= BATCH_DOCUMENTS
-
-
-class _Stopwatch:
-    """An encoder that notes the time spent in it."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self.seconds = 0.0
-
-    def encode_queries(self, texts: Sequence[str]) -> FloatMatrix:
-        start = time.perf_counter()
-        vectors = self._encoder.encode_queries(texts)
-        self.seconds += time.perf_counter() - start
-        return vectors
-
-    def encode_documents(self, texts: Sequence[str]) -> FloatMatrix:
-        start = time.perf_counter()
-        vectors = self._encoder.encode_documents(texts)
-        self.seconds += time.perf_counter() - start
-        return vectors
-
-
-def update(
-    path: Path, source: Source, encoder: Encoder, tokenizer: Tokenizer, progress: Progress
+def update(  # noqa: PLR0913 - the last two have defaults
+    path: Path,
+    source: Source,
+    encoder: Encoder,
+    tokenizer: Tokenizer,
+    progress: Progress,
+    *,
+    keep_others: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> IndexResult:
     """Make the knowledge base at ``path`` hold exactly the readable entries of ``source``.
 
-    Entries whose content is unchanged are not read again. Each batch is stored as it is finished: a run that is
-    killed continues where it stopped.
+    Entries whose content is unchanged are not read again. Files are read in processes of their own. Each batch is
+    stored as it is finished: a run that is killed, or stopped by an exception of ``progress``, continues where it
+    stopped.
+
+    Args:
+        path: The file; made where there is none.
+        source: Entries with distinct ids.
+        encoder: The one the knowledge base was made with.
+        tokenizer: Splits texts into words.
+        progress: Told of the bytes done, and then of the keywords.
+        keep_others: Add and replace only; what is not in the source stays.
+        limits: What is refused for its cost.
 
     Raises:
         KnowledgeBaseError: the file at ``path`` belongs to another encoder or version, is no knowledge base, or is
             in use.
     """
     start = time.perf_counter()
-    watch = _Stopwatch(encoder)
+    watch = Stopwatch(encoder)
     with named_errors(path), open_or_create(path, encoder.name) as store:
-        reports = dict(_store_changes(store, source, watch, tokenizer, progress))
-        wanted = {entry.id for entry in source}
-        removed = sorted((store.hashes().keys() | store.refusals().keys()) - wanted)
-        if removed:
-            with store.changing():
-                for id_ in removed:
-                    store.remove(id_)
-        if store.read_snapshot() is None:
+        run = _Run(store, Encoding(store, watch, tokenizer), progress, limits)
+        run.store_changes(source)
+        removed = run.remove_others(keep_others=keep_others)
+        if isinstance(source, FolderSource):
+            store.set_source(str(source.folder))
+        if store.fingerprint() is None:
             take_snapshot(store, watch.encode_queries, encoder.dim, progress)
-        stored = store.reports()
+        stored = file_reports(store)
     return IndexResult(
         files=tuple(
-            replace(stored[entry.id], status=reports[entry.id].status, reason=reports[entry.id].reason)
-            if entry.id in stored
-            else reports[entry.id]
-            for entry in source
+            replace(stored[id_], status=report.status, reason=report.reason) if id_ in stored else report
+            for id_, report in run.reports.items()
         ),
-        removed=tuple(removed),
+        removed=removed,
         seconds=time.perf_counter() - start,
         encoder_seconds=watch.seconds,
     )
@@ -211,130 +97,213 @@ def open_or_create(path: Path, encoder: str) -> Store:
     Raises:
         KnowledgeBaseError: its vectors come from another encoder, or the file is something else.
     """
+    remove_abandoned(path)
     if not path.exists():
         return Store.create(path, encoder)
-    store = Store.open(path)
-    if store.encoder != encoder:
-        found = store.encoder
+    store = Store.open(path, writing=True)
+    try:
+        store.check_encoder(encoder)
+    except KnowledgeBaseError:
         store.__exit__()
-        raise KnowledgeBaseError(
-            f"the knowledge base '{path}' holds vectors of encoder '{found}', but '{encoder}' was asked for; "
-            "choose the one it was made with, or index into another file."
-        )
+        raise
     return store
 
 
-def _store_changes(
-    store: Store, source: Source, encoder: _Stopwatch, tokenizer: Tokenizer, progress: Progress
-) -> Iterator[tuple[str, FileReport]]:
-    hashes, refusals = store.hashes(), store.refusals()
-    total = sum(entry.size for entry in source)
-    done = 0
-    pending = _Pending()
-    for entry in source:
-        progress(done, total, entry.id)
-        done += entry.size
-        try:
-            content = entry.content()
-        except UnreadableFileError as error:
-            if entry.id in hashes:
-                # It may be readable again tomorrow: what was read of it is not thrown away.
-                kept = f"{error} What was read of it earlier is kept."
-                yield entry.id, FileReport(file=entry.id, status="refused", reason=kept)
-            else:
-                yield entry.id, _refuse(store, entry.id, ("", str(error)), refusals)
-            continue
-        sha256 = hashlib.sha256(content).hexdigest()
-        if hashes.get(entry.id) == sha256:
-            yield entry.id, FileReport(file=entry.id, status="unchanged")
-        elif entry.id in refusals and refusals[entry.id][0] == sha256:
-            yield entry.id, FileReport(file=entry.id, status="refused", reason=refusals[entry.id][1])
+def remove_abandoned(path: Path) -> None:
+    """Remove what runs that were killed had begun to build in place of a file."""
+    for file in path.parent.glob(f"{escape(path.name)}.*.new*"):
+        owner = file.name.removeprefix(f"{path.name}.").partition(".")[0]
+        if owner.isdigit() and not _is_running(int(owner)):
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+
+def members_of(archive: str, ids: Iterable[str]) -> list[str]:
+    """Return the ids that lie in an archive."""
+    return [id_ for id_ in ids if id_.startswith(f"{archive}/")]
+
+
+class _Run:
+    """One pass over a source."""
+
+    def __init__(self, store: Store, encoding: Encoding, progress: Progress, limits: Limits) -> None:
+        self._store = store
+        self._encoding = encoding
+        self._progress = progress
+        self._limits = limits
+        self._hashes = store.hashes()
+        self._refusals = store.refusals()
+        self._archives = store.archives()
+        self._same_conditions = bool(self._refusals) and store.conditions == conditions(limits)
+        self._seen_archives: dict[str, str | None] = {}
+        self._asked: dict[str, tuple[str, int]] = {}
+        self._sizes: dict[str, int] = {}
+        self._done = self._total = 0
+        self.reports: dict[str, FileReport] = {}
+        """What became of each file, in the order of the source."""
+
+    def store_changes(self, source: Source) -> None:
+        """Read, encode and store what changed."""
+        self._total = sum(entry.size for entry in source)
+        with ReadingPool(self._limits) as pool:
+            for read in pool.read(self._changed(source)):
+                self._take(read)
+        self._encoding.finish()
+        for id_, digest in self._seen_archives.items():
+            if digest is not None and self._archives.get(id_) != digest:
+                self._store.add_archive(id_, digest)
+        self._store.fill_sizes(self._sizes)
+        if self._store.refusals():
+            self._store.set_conditions(conditions(self._limits))
+        self._progress(self._total, self._total, "")
+
+    def remove_others(self, *, keep_others: bool) -> tuple[str, ...]:
+        """Remove what the source does not hold; or only what an archive of the source no longer holds."""
+        others = (self._store.hashes().keys() | self._store.refusals().keys()) - self.reports.keys()
+        if keep_others:
+            others &= {
+                id_ for archive in self._seen_archives for id_ in (archive, *members_of(archive, others))
+            }
+            gone: set[str] = set()
         else:
+            gone = self._store.archives().keys() - self._seen_archives.keys()
+        removed = tuple(sorted(others))
+        if removed or gone:
+            with self._store.changing():
+                for id_ in (*removed, *gone):
+                    self._store.remove(id_)
+                self._store.note("removed", removed)
+        return removed
+
+    def _changed(self, source: Source) -> Iterator[FileToRead | ReadFile]:
+        for entry in source:
+            if isinstance(entry, FileEntry) and entry.is_archive:
+                yield from self._changed_in_archive(entry)
+            else:
+                yield from self._if_changed(entry)
+
+    def _if_changed(self, entry: Entry) -> Iterator[FileToRead | ReadFile]:
+        try:
+            digest = entry.digest(self._limits)
+        except UnreadableFileError as error:
+            self._cannot_open(entry, str(error), is_stored=entry.id in self._hashes)
+            return
+        if not self._is_known(entry.id, digest, entry.size):
+            self._asked[entry.id] = (digest, entry.size)
+            yield entry.take()
+
+    def _changed_in_archive(self, entry: FileEntry) -> Iterator[FileToRead]:
+        stored = members_of(entry.id, (*self._hashes, *self._refusals))
+        try:
+            digest = entry.digest(self._limits)
+        except UnreadableFileError as error:
+            self._seen_archives[entry.id] = None
+            self._keep(stored)
+            self._cannot_open(entry, str(error), is_stored=bool(stored))
+            return
+        if self._archives.get(entry.id) == digest:
+            self._seen_archives[entry.id] = digest
+            self._keep(stored)
+        elif not self._is_known(entry.id, digest, 0):
             try:
-                document = entry.document(content)
+                for member in expand(entry.id, entry.path, self._limits):
+                    try:
+                        content = member.read()
+                    except UnreadableFileError as error:
+                        self._refuse(member.id, "", str(error), member.size)
+                        continue
+                    member_digest = hashlib.sha256(content).hexdigest()
+                    if not self._is_known(member.id, member_digest, 0):
+                        self._asked[member.id] = (member_digest, 0)
+                        yield FileToRead(id=member.id, content=content)
+                self._seen_archives[entry.id] = digest
+                # Its members stand for it.
+                del self.reports[entry.id]
             except UnreadableFileError as error:
-                yield entry.id, _refuse(store, entry.id, (sha256, str(error)), refusals)
-                continue
-            pending.add(document, sha256)
-            yield entry.id, FileReport(file=entry.id, status="indexed")
-            if pending.full:
-                _encode_and_store(store, pending, encoder, tokenizer, partial(progress, done, total))
-                pending = _Pending()
-    _encode_and_store(store, pending, encoder, tokenizer, partial(progress, done, total))
-    progress(total, total, "")
+                self._refuse(entry.id, digest, str(error), entry.size)
+        self._step(entry.id, entry.size)
+
+    def _keep(self, ids: list[str]) -> None:
+        for id_ in sorted(ids):
+            reason = None if id_ in self._hashes else self._refusals[id_][1]
+            self.reports[id_] = FileReport(
+                file=id_, status="refused" if reason else "unchanged", reason=reason
+            )
+
+    def _is_known(self, id_: str, digest: str, size: int) -> bool:
+        """Report a file whose content is the one that was read, or refused, before."""
+        refused, reason = self._refusals.get(id_, ("", None))
+        if self._hashes.get(id_) == digest:
+            self.reports[id_] = FileReport(file=id_, status="unchanged")
+            self._sizes[id_] = size
+        elif refused == digest and self._same_conditions:
+            self.reports[id_] = FileReport(file=id_, status="refused", reason=reason)
+        else:
+            self.reports[id_] = FileReport(file=id_, status="indexed")
+            return False
+        self._step(id_, size)
+        return True
+
+    def _cannot_open(self, entry: Entry, reason: str, *, is_stored: bool) -> None:
+        if is_stored:
+            # It may be readable again tomorrow: what was read of it is not thrown away.
+            reason = f"{reason} What was read of it earlier is kept."
+            self.reports[entry.id] = FileReport(file=entry.id, status="refused", reason=reason)
+        else:
+            self._refuse(entry.id, "", reason, entry.size)
+        self._step(entry.id, entry.size)
+
+    def _take(self, read: ReadFile) -> None:
+        digest, size = self._asked.pop(read.id)
+        self._progress(self._done, self._total, read.id)
+        if read.document is None:
+            reason = read.reason or "it cannot be read."
+            sha256 = read.sha256 or (digest if read.is_final else "")
+            self._refuse(read.id, sha256, reason, read.size or size, read.seconds)
+        else:
+            done = self._done
+
+            def tick(share: float) -> None:
+                self._progress(done + int(share * size), self._total, read.id)
+
+            file = StoredFile(
+                document=read.document,
+                pieces=read.pieces,
+                sha256=read.sha256,
+                size=read.size,
+                seconds=read.seconds,
+                language=language_of(_excerpts(read.pieces)),
+            )
+            self._encoding.add(file, "replaced" if read.id in self._hashes else "added", tick)
+        self._done += size
+
+    def _refuse(self, id_: str, sha256: str, reason: str, size: int, seconds: float = 0.0) -> None:
+        """Note a refusal; one that is known already changes nothing."""
+        self.reports[id_] = FileReport(file=id_, status="refused", reason=reason, size=size, seconds=seconds)
+        if self._refusals.get(id_) != (sha256, reason):
+            with self._store.changing():
+                self._store.add_refusal(id_, sha256, reason, size, seconds)
+                self._store.note("refused", [id_])
+
+    def _step(self, id_: str, size: int) -> None:
+        self._progress(self._done, self._total, id_)
+        self._done += size
 
 
-def _refuse(
-    store: Store, id_: str, refusal: tuple[str, str], known: Mapping[str, tuple[str, str]]
-) -> FileReport:
-    """Note a refusal (content hash, reason); one that is known already changes nothing."""
-    if known.get(id_) != refusal:
-        with store.changing():
-            store.add_refusal(id_, *refusal)
-    return FileReport(file=id_, status="refused", reason=refusal[1])
+def _excerpts(pieces: Sequence[str]) -> str:
+    """Beginning, middle and end of a long text, a short one as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return "\n".join((pieces[0][:_EXCERPT], pieces[len(pieces) // 2][:_EXCERPT], pieces[-1][-_EXCERPT:]))
 
 
-def _encode_and_store(
-    store: Store, pending: _Pending, encoder: _Stopwatch, tokenizer: Tokenizer, tick: Callable[[str], None]
-) -> None:
-    texts = [document.text[c.start : c.end] for document, _, chunks in pending.items for c in chunks]
-    if not texts:
-        return
-    # Copies of one text get one vector, to the bit, whatever batch they are in.
-    distinct = list(dict.fromkeys(texts))
-    vectors: dict[str, FloatVector] = {}
-    for part in _parts(distinct):
-        vectors |= zip(part, encoder.encode_documents(part), strict=True)
-        # A long document is many parts: progress is told between them, and a run can be stopped there.
-        tick(pending.items[-1][0].id)
-    with store.changing():
-        for document, sha256, chunks in pending.items:
-            tokens = tokenizer.tokens(document.text)
-            encoded = [
-                EncodedChunk(
-                    chunk=c, text_hash=hash_text(text), vector=vectors[text], counts=counts_within(tokens, c)
-                )
-                for c in chunks
-                for text in [document.text[c.start : c.end]]
-            ]
-            vector = mean_of_chunks(np.stack([c.vector for c in encoded]))
-            store.add_document(document, sha256, vector, Counter(token.term for token in tokens))
-            store.add_chunks(document.id, encoded)
-
-
-def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Group texts so that each group is encoded in one call of bounded length."""
-    part: list[str] = []
-    characters = 0
-    for text in texts:
-        if part and characters + len(text) > BATCH_CHARACTERS:
-            yield part
-            part, characters = [], 0
-        part.append(text)
-        characters += len(text)
-    if part:
-        yield part
-
-
-def counts_within(tokens: Sequence[Token], part: Chunk) -> Counter[str]:
-    """Count the words that lie wholly inside a chunk; a word its border cuts is no word of it.
-
-    Args:
-        tokens: Of the whole document, in reading order.
-        part: The chunk.
-    """
-    first = bisect_left(tokens, part.start, key=lambda token: token.start)
-    last = bisect_left(tokens, part.end, key=lambda token: token.start)
-    return Counter(token.term for token in tokens[first:last] if token.end <= part.end)
-
-
-def mean_of_chunks(vectors: FloatMatrix) -> FloatVector:
-    """Return the L2-normalised mean of chunk vectors: a document's vector (equation 1); zero when they cancel out.
-
-    Args:
-        vectors: (chunks, dim), at least one row.
-    """
-    mean = vectors.mean(axis=0, dtype=np.float64)
-    norm = float(np.linalg.norm(mean))
-    unit: FloatVector = (mean / norm if norm > 0 else mean).astype(np.float32)
-    return unit
+def _is_running(process: int) -> bool:
+    if sys.platform == "win32":  # no harmless way to ask: what was begun stays
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

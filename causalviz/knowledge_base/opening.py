@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from causalviz.errors import KnowledgeBaseError
 from causalviz.knowledge_base.base import KnowledgeBase
 from causalviz.knowledge_base.snapshot import take_snapshot
 from causalviz.knowledge_base.store import Store, named_errors
@@ -24,11 +23,7 @@ def open_knowledge_base(
         KnowledgeBaseError: the file is missing, damaged, in use, or of another version or encoder.
     """
     with named_errors(path), Store.open(path) as store:
-        if store.encoder != encoder.name:
-            raise KnowledgeBaseError(
-                f"the knowledge base '{path}' holds vectors of encoder '{store.encoder}', but the encoder in use is "
-                f"'{encoder.name}'; choose the one it was made with, or index the documents into another file."
-            )
+        store.check_encoder(encoder.name)
         parts = store.read_snapshot()
         if parts is None:
             parts = take_snapshot(store, encoder.encode_queries, encoder.dim, progress)

@@ -1,13 +1,16 @@
 """Derive a snapshot from the stored sources: vocabulary, idf, keywords and their vectors."""
 
+import json
+from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from causalviz.keywords import DOCUMENT_KEYWORDS, inverse_document_frequency, top_weights
-from causalviz.knowledge_base.base import KnowledgeBase, UnitTable, fingerprint
+from causalviz.knowledge_base.base import KnowledgeBase, UnitTable, derive, fingerprint
 from causalviz.knowledge_base.store import Store, StoredUnit
 from causalviz.protocols import Progress
 from causalviz.records import FloatMatrix
@@ -24,22 +27,21 @@ def take_snapshot(
     """
     with store.reading():
         generation, hashes = store.generation, store.hashes()
-        documents, chunks = list(store.document_units()), list(store.chunk_units())
-    vocabulary = sorted({word for unit in documents for word in unit.counts})
-    positions = {word: i for i, word in enumerate(vocabulary)}
-    counts = _count_matrix(documents, positions)
-    frequency = np.bincount(counts.indices, minlength=len(vocabulary)).astype(np.int64)
-    idf = inverse_document_frequency(frequency, len(documents))
-    tables = {
-        "documents": _table(documents, counts, idf, dim),
-        "chunks": _table(chunks, _count_matrix(chunks, positions), idf, dim),
-    }
+        vocabulary = sorted({word for unit in store.document_units() for word in unit.counts})
+        positions = {word: i for i, word in enumerate(vocabulary)}
+        documents = _read(store.document_units(), positions, dim)
+        chunks = _read(store.chunk_units(), positions, dim)
+    del positions
+    frequency = np.bincount(documents.counts.indices, minlength=len(vocabulary)).astype(np.int64)
+    idf = inverse_document_frequency(frequency, len(hashes))
+    tables = {"documents": _with_keywords(documents, idf), "chunks": _with_keywords(chunks, idf)}
     used = np.unique(np.concatenate([table.keyword_terms.ravel() for table in tables.values()]))
     used = used[used >= 0]
     terms = [vocabulary[i] for i in used]
     _encode_missing(store, terms, encode_terms, progress)
     term_rows = np.full(len(vocabulary), -1, np.int32)
     term_rows[used] = np.arange(len(used))
+    term_vectors = store.term_vectors(terms, dim)
     base = KnowledgeBase(
         name="",
         path=store.path,
@@ -48,41 +50,59 @@ def take_snapshot(
         vocabulary=tuple(vocabulary),
         idf=idf,
         term_rows=term_rows,
-        term_vectors=store.term_vectors(terms, dim),
+        term_vectors=term_vectors,
         **tables,
+        **derive(tables["documents"], term_vectors),
     )
     parts = base.to_parts()
     store.write_snapshot(generation, parts)
     return parts
 
 
-def _count_matrix(units: Sequence[StoredUnit], positions: dict[str, int]) -> csr_matrix:
-    """Words in vocabulary order within each row, so that equal weights are picked in term order."""
-    indptr = np.zeros(len(units) + 1, np.int32)
-    indptr[1:] = np.cumsum([len(unit.counts) for unit in units])
-    indices = np.fromiter((positions[word] for unit in units for word in unit.counts), np.int32, indptr[-1])
-    data = np.fromiter((n for unit in units for n in unit.counts.values()), np.int32, indptr[-1])
-    matrix = csr_matrix((data, indices, indptr), shape=(len(units), len(positions)))
-    matrix.sort_indices()
-    return matrix
+def near_duplicate_ids(store: Store) -> dict[str, str]:
+    """Earlier document with nearly the same words, by id; none while the snapshot is older than the sources."""
+    parts = store.read_snapshot(("documents.ids", "near_duplicates"))
+    if parts is None or len(parts) < 2:  # noqa: PLR2004 - a snapshot of an earlier release has no such part
+        return {}
+    ids, rows = json.loads(parts["documents.ids"]), np.frombuffer(parts["near_duplicates"], np.int64)
+    return {ids[row]: ids[earlier] for row, earlier in enumerate(rows) if earlier >= 0}
 
 
-def _table(units: Sequence[StoredUnit], counts: csr_matrix, idf: NDArray[np.float64], dim: int) -> UnitTable:
-    terms = np.full((len(units), DOCUMENT_KEYWORDS), -1, np.int32)
-    weights = np.zeros((len(units), DOCUMENT_KEYWORDS), np.float32)
+def _read(units: Iterable[StoredUnit], positions: dict[str, int], dim: int) -> UnitTable:
+    """Read units one by one into arrays; their keywords are still missing.
+
+    Words stand in vocabulary order within each row, so that equal weights are picked in term order.
+    """
+    ids, titles, text_hashes = [], [], []
+    vectors, indptr, indices, data = bytearray(), array("i", [0]), array("i"), array("i")
+    for unit in units:
+        ids.append(unit.id)
+        titles.append(unit.title)
+        text_hashes.append(unit.text_hash)
+        vectors += unit.vector.tobytes()
+        row = sorted((positions[word], count) for word, count in unit.counts.items())
+        indices.extend(word for word, _ in row)
+        data.extend(count for _, count in row)
+        indptr.append(len(indices))
+    integers = (np.frombuffer(numbers, np.int32) for numbers in (data, indices, indptr))
+    return UnitTable(
+        ids=tuple(ids),
+        titles=tuple(titles),
+        text_hashes=tuple(text_hashes),
+        vectors=np.frombuffer(vectors, np.float32).reshape(-1, dim),
+        counts=csr_matrix(tuple(integers), shape=(len(ids), len(positions))),
+        keyword_terms=np.full((len(ids), DOCUMENT_KEYWORDS), -1, np.int32),
+        keyword_weights=np.zeros((len(ids), DOCUMENT_KEYWORDS), np.float32),
+    )
+
+
+def _with_keywords(table: UnitTable, idf: NDArray[np.float64]) -> UnitTable:
+    counts, terms, weights = table.counts, table.keyword_terms.copy(), table.keyword_weights.copy()
     for row, (start, end) in enumerate(zip(counts.indptr, counts.indptr[1:], strict=False)):
         words = counts.indices[start:end]
         best, lambdas = top_weights(counts.data[start:end], idf[words], DOCUMENT_KEYWORDS)
         terms[row, : len(best)], weights[row, : len(best)] = words[best], lambdas
-    return UnitTable(
-        ids=tuple(unit.id for unit in units),
-        titles=tuple(unit.title for unit in units),
-        text_hashes=tuple(unit.text_hash for unit in units),
-        vectors=np.stack([unit.vector for unit in units]) if units else np.zeros((0, dim), np.float32),
-        counts=counts,
-        keyword_terms=terms,
-        keyword_weights=weights,
-    )
+    return replace(table, keyword_terms=terms, keyword_weights=weights)
 
 
 def _encode_missing(
