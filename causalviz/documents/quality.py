@@ -16,6 +16,7 @@ _SAMPLE = 200_000  # characters looked at: enough to judge, and a bound on the t
 _MAX_LOST = 0.05  # of the characters that are not blank
 _MAX_PRIVATE = 0.2  # Wingdings bullets and symbols are private-use characters: a short list may hold many
 _MAX_SOUP = 0.3  # of the letters
+_ORDINARY = re.compile("[\x00-\x7f]*|[\u3040-\u30ff\u4e00-\u9fff]*")
 _UNHEARD_OF = 4  # Latin letters in a row that all have accents: Cyrillic read as Western European
 _MIN_SOUP = 12  # letters: less is a name, a formula or an abbreviation
 _EVERYDAY_SCRIPTS = {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"} | {
@@ -27,6 +28,7 @@ _MISREAD_SAMPLE = 5_000  # characters
 _MAX_FAULTS = 0.2  # of the characters that are not ASCII: programs drop or replace what they cannot decode
 _MIN_FOREIGN = 0.2  # of the characters: East Asian text consists of others than ASCII, in whatever codec
 _MIN_FREQUENT = 8  # different ones
+_SURELY_RIGHT = 0.4  # share of frequent characters; what is decoded wrongly has half of that
 _MISTAKES = (
     ("western", "utf-8"), ("gb18030", "utf-8"), ("cp932", "utf-8"), ("big5", "utf-8"), ("cp1251", "utf-8"),
     ("cp437", "utf-8"),
@@ -87,7 +89,9 @@ def _inside(text: str, chars: list[str]) -> int:
 def _why_soup(text: str) -> str | None:
     words = Counter(re.findall(r"[^\W\d_]+", text))
     letters = sum(len(word) * count for word, count in words.items())
-    soup = sum(len(word) * count for word, count in words.items() if not word.isascii() and _is_soup(word))
+    soup = sum(
+        len(word) * count for word, count in words.items() if not _ORDINARY.fullmatch(word) and _is_soup(word)
+    )
     if soup < _MIN_SOUP or soup <= _MAX_SOUP * letters:
         return None
     return f"{soup / letters:.0%} of the letters stand in words no language has"
@@ -112,7 +116,8 @@ def _why_misread(text: str) -> str | None:
     rich in frequent characters, which wrong decoding is not.
     """
     sample = text[:_MISREAD_SAMPLE]
-    if len(_foreign(sample)) < _MIN_SOUP:
+    foreign = _foreign(sample)
+    if len(foreign) < _MIN_SOUP or _frequent(foreign) > _SURELY_RIGHT:
         return None
     for wrong, right in _MISTAKES:
         undone = _undo(sample, wrong, right)
@@ -143,7 +148,7 @@ def _is_right(undone: str, text: str, right: str) -> bool:
         foreign >= _MIN_FOREIGN * len(text)
         and faults <= _MAX_FAULTS * len(found)
         and len(_FREQUENT.intersection(found)) >= _MIN_FREQUENT
-        and _frequent(found) > max(0.4, 2 * _frequent(_foreign(text)))
+        and _frequent(found) > max(_SURELY_RIGHT, 2 * _frequent(_foreign(text)))
     )
 
 

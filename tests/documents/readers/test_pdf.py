@@ -1,9 +1,11 @@
+import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from documents.builders import Page, cid_font, pdf, to_unicode_map
 
 from causalviz.documents import Limits, read_document
+from causalviz.documents.frequent_characters import SIMPLIFIED
 from causalviz.errors import UnreadableFileError
 from causalviz.records import Document
 
@@ -161,3 +163,40 @@ def test_several_threads_may_read_at_once() -> None:
     with ThreadPoolExecutor(6) as threads:
         titles = [document.title for document in threads.map(read, files)]
     assert titles == [f"file number {number}" for number in range(6)]
+
+
+def test_places_lead_back_to_the_page_of_the_file() -> None:
+    words = ["alpha", "beta", "gamma", "delta", "epsilon"]
+    pages = [
+        Page(["A running header", f"{word} begins", *LONG, f"{word} ends", f"Page {number} of 7"])
+        for number, word in enumerate(words, 1)
+    ]
+    document = read(pdf([*pages[:2], Page([], 1), Page(), *pages[2:]]))  # a scan and a blank page in between
+    assert document.pages == 7
+    assert [place.label for place in document.places] == ["page 1", "page 2", "page 5", "page 6", "page 7"]
+    for place, word in zip(document.places, words, strict=True):
+        assert document.text[place.start :].startswith(f"{word} begins\n")
+
+
+def test_places_are_right_after_pages_whose_text_is_cleaned_away() -> None:
+    document = read(
+        pdf([Page(["  First   page ........ 12"]), Page(["https://example.org/"]), Page(["Third page"])])
+    )
+    assert document.text == "First page\n\nThird page"
+    assert [(place.label, document.text[place.start :][:5]) for place in document.places] == [
+        ("page 1", "First"),
+        ("page 3", "Third"),
+    ]
+
+
+def test_three_hundred_chinese_pages() -> None:
+    chance = random.Random(0)  # noqa: S311 - a reproducible one is wanted
+    texts = [["".join(chance.choices(SIMPLIFIED[:300], k=40)) for _ in range(15)] for _ in range(300)]
+    pages = [
+        Page([line.encode("gbk") for line in ("数据出境安全评估办法", *lines, f"第{number}页")])
+        for number, lines in enumerate(texts, 1)
+    ]
+    document = read(pdf(pages, font=cid_font("GBK-EUC-H", ordering="GB1")))
+    assert document.text == "\n\n".join("\n".join(lines) for lines in texts)
+    assert document.pages == len(document.places) == 300
+    assert document.text[document.places[299].start :] == "\n".join(texts[299])
