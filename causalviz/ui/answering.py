@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
@@ -151,11 +151,11 @@ def answers(  # noqa: PLR0913 - each is needed by one step
     kept: Translations,
     words: Words,
     stop: threading.Event,
-) -> Iterator[Columns]:
+) -> Generator[Columns]:
     """Let the chat model answer both prompts, and give both columns again and again until they are finished.
 
     One prompt for both is answered once. A failure ends its own column, with the reason in ``said``. After ``stop``
-    the iterator ends at once; a model that is silent at that moment is left to notice later.
+    the iterator ends at once, and the models as soon as they look up; closing the iterator is a stop, too.
 
     Args:
         columns: From ``prompts``.
@@ -175,19 +175,22 @@ def answers(  # noqa: PLR0913 - each is needed by one step
     for thread in threads:
         thread.start()
     shown: list[Column] = []
-    while True:
-        over = stop.is_set() or not any(thread.is_alive() for thread in threads)
-        found = [writer.column for writer in writers]
-        if over:
-            found = [_ended(column, stopped=stop.is_set()) for column in found]
-        if found != shown:
-            shown = found
-            checked = [_checked(column, remembered) for column in found]
-            yield checked[0], replace(checked[-1], method=columns[1].method)
-        if over:
-            return
-        for thread in threads:
-            thread.join(PERIOD / len(threads))
+    try:
+        while True:
+            over = stop.is_set() or not any(thread.is_alive() for thread in threads)
+            found = [writer.column for writer in writers]
+            if over:
+                found = [_ended(column, stopped=stop.is_set()) for column in found]
+            if found != shown:
+                shown = found
+                checked = [_checked(column, remembered) for column in found]
+                yield checked[0], replace(checked[-1], method=columns[1].method)
+            if over:
+                return
+            for thread in threads:
+                thread.join(PERIOD / len(threads))
+    finally:
+        stop.set()
 
 
 class _Writer:

@@ -179,6 +179,17 @@ def test_stopping_keeps_what_was_written_and_the_model_notices(tmp_path: Path) -
     assert threading.active_count() <= before
 
 
+def test_closing_the_iterator_ends_the_run(tmp_path: Path) -> None:
+    pipeline, trace = asked(tmp_path, {"only.txt": "token vectors compare"}, "late interaction")
+    columns = prompts(pipeline, trace, SETTINGS, ONE, None)
+    chat, stop = Paused("Token vectors", " compare."), threading.Event()
+    grown = answers(columns, "q", ONE, chat, kept=Translations(), words=WORDS, stop=stop)
+    next(found for found in grown if found[0].reply)
+    grown.close()
+    assert stop.is_set()
+    chat.go.release()
+
+
 def test_a_new_run_ends_the_one_before() -> None:
     session = Session()
     first = session.begin()
