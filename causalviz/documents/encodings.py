@@ -83,7 +83,10 @@ def decode(data: bytes) -> Decoded:
 
 def decode_as(data: bytes, codec: str) -> Decoded:
     """Decode with a given codec; what is no character is left out and warned about."""
-    text, faults = _decode(data, codec)
+    return _decoded(*_decode(data, codec), codec)
+
+
+def _decoded(text: str, faults: int, codec: str) -> Decoded:
     name = codecs.lookup(codec).name
     warning = f"bytes that are not {name} were left out ({faults} times): a damaged or cut-off file?"
     return Decoded(text=text, encoding=name, warnings=(warning,) if faults else ())
@@ -113,7 +116,7 @@ def _utf8(data: bytes) -> Decoded | None:
     # characters hardly ever.
     if faults and sum(4 if char >= "\u0800" else 1 for char in text if char > "\x7f") < 4 * faults:
         return None
-    return decode_as(data, "utf-8")
+    return _decoded(text, faults, "utf-8")
 
 
 def _wide(data: bytes) -> Decoded | None:

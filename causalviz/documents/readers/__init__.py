@@ -107,6 +107,7 @@ def read_document(document_id: str, data: bytes, *, limits: Limits = DEFAULT_LIM
             f"the {format_.name} reader failed on a damaged file ({type(error).__name__}); save the file anew in the "
             "program that made it."
         ) from error
+    del data  # the bytes of a long text can go before it is cleaned, unless the caller keeps them
     return _to_document(document_id, format_, replace(read, warnings=(*warnings, *read.warnings)), limits)
 
 
@@ -155,7 +156,7 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
         raise UnreadableFileError(
             f"the file holds {characters:,} characters, but at most {limits.characters:,} are read; split it."
         )
-    if not read.text.strip():
+    if all(not part.text or part.text.isspace() for part in read.parts):
         raise UnreadableFileError("no text was found in the file; put text into it, or leave it out.")
     if reason := why_unreadable(read.text):
         raise UnreadableFileError(
