@@ -8,6 +8,10 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
+# What `make fuzz` tries; files that fail are kept in .venv.
+MUTANTS ?= 20000
+SEED ?= $(shell date +%s)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help run setup setup-tests lint check test bench themes fuzz golden evaluate clean
@@ -41,9 +45,12 @@ bench: setup-tests ## timings, as a table
 themes: setup ## write sample_kb/themes.jsonl from the sample's documents
 	$(BIN)/python sample_kb/make_themes.py
 
-fuzz: setup-tests ## the laws of the method on forty times more random cases
+fuzz: setup-tests ## damaged files and random cases by the thousand: make fuzz MUTANTS=50000 SEED=7
+	CAUSALVIZ_MUTANTS=$(MUTANTS) CAUSALVIZ_SEED=$(SEED) CAUSALVIZ_MUTANTS_KEPT=$(VENV) \
+		$(BIN)/pytest tests/documents/test_mutants.py
 	CAUSALVIZ_EXAMPLES=40 $(PYTEST) tests/test_partition.py tests/test_score.py tests/test_rank.py \
-		tests/test_trace.py tests/test_dag.py
+		tests/test_trace.py tests/test_dag.py tests/test_keywords.py tests/documents/test_cleaning.py \
+		tests/documents/test_chunking.py tests/documents/readers/test_any_bytes.py
 
 golden: setup-tests ## write the golden files anew; read their diff before committing it
 	$(BIN)/pytest -m golden --golden=write

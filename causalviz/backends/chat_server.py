@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -76,7 +77,9 @@ class ServerChat:
 
     def reply(self, prompt: str, limit: int, piece: Callable[[str], None]) -> Ending:
         """See ChatModel. The most likely words are asked for, so that two prompts differ by their sources alone."""
-        return asyncio.run(self._reply(encodable(prompt), limit, piece))
+        # In a thread of its own: the caller's may have a loop already, as in a notebook.
+        with ThreadPoolExecutor(1, "reply") as thread:
+            return thread.submit(asyncio.run, self._reply(encodable(prompt), limit, piece)).result()
 
     async def _reply(self, prompt: str, limit: int, piece: Callable[[str], None]) -> Ending:
         """Wait for pieces in a task, so that a silent server can be left: its connection is closed at once."""

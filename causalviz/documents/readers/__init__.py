@@ -158,12 +158,10 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
         )
     if all(not part.text or part.text.isspace() for part in read.parts):
         raise UnreadableFileError("no text was found in the file; put text into it, or leave it out.")
-    if reason := why_unreadable(read.text):
-        raise UnreadableFileError(
-            f"unreadable text was found ({reason}) where words were expected; save the file anew from the program that "
-            "made it, as UTF-8 where it asks."
-        )
+    _check_readable(read.text)
     text, places = _cleaned(read.parts)
+    # Once more: spaces and marks that were cleaned away may have hidden what is left.
+    _check_readable(text)
     if not any(map(str.isalnum, text)):
         raise UnreadableFileError(
             "nothing but addresses, rules or marks was found where words were expected; put text into the file, or "
@@ -179,6 +177,14 @@ def _to_document(document_id: str, format_: _Format, read: ReadText, limits: Lim
         pages=read.pages,
         places=places,
     )
+
+
+def _check_readable(text: str) -> None:
+    if reason := why_unreadable(text):
+        raise UnreadableFileError(
+            f"unreadable text was found ({reason}) where words were expected; save the file anew from the program that "
+            "made it, as UTF-8 where it asks."
+        )
 
 
 def _cleaned(parts: Sequence[Part]) -> tuple[str, tuple[Place, ...]]:

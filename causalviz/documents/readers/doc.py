@@ -153,7 +153,7 @@ class _Word:
         """Paragraphs that lie in tables, in order."""
         spans = []
         for start, end, properties in self._runs(_PARAGRAPH_PAGES, 13):
-            if not properties:
+            if len(properties) < 2:  # noqa: PLR2004 - less holds none
                 continue
             size = 2 * properties[0] - 1 if properties[0] else 2 * properties[1]
             body = properties[1:] if properties[0] else properties[2:]
