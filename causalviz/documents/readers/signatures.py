@@ -79,7 +79,7 @@ def recognise(data: bytes, expected: str = "") -> Signature | None:
     """
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         found = [signature for stream, signature in _OLE_STREAMS if stream.encode("utf-16-le") in data]
-        other = Signature("an old Office file", _SAVE)
+        other = Signature("an old Office file", _SAVE, ".ole")
     elif data.startswith(b"PK\x03\x04"):
         found = [signature for part, signature in _ZIP_PARTS if part in data]
         other = _ZIP

@@ -131,3 +131,11 @@ def test_a_page_nested_beyond_reason_is_refused_rather_than_cut_short() -> None:
 def test_a_page_without_words_is_refused(html: str) -> None:
     with pytest.raises(UnreadableFileError):
         read_document("a.html", html.encode())
+
+
+def test_hidden_text_is_left_out_and_named() -> None:
+    page = read(
+        "<p>seen<p hidden>secret <b>words</b><script>x()</script></p><p style='display:none'>more</p>"
+    )
+    assert clean(page.text) == "seen"
+    assert page.warnings == ("hidden text was left out: 2 passages, the first is 'secret words'",)
