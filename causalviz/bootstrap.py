@@ -21,6 +21,7 @@ from causalviz.backends.segmentation import default_tokenizer
 from causalviz.backends.sentence_encoder import SentenceEncoder
 from causalviz.backends.server_encoder import ServerEncoder
 from causalviz.backends.shelf import LentEncoder, Shelf
+from causalviz.documents.limits import limits_of
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.themes import Theme
@@ -199,8 +200,9 @@ def _key(role: Role, settings: Settings) -> tuple[str, ...]:
 
 
 def index_into(path: Path, source: Source, encoder: Encoder, progress: Progress) -> IndexResult:
-    """Bring the knowledge base at ``path`` up to date with a source."""
-    return update(path, source, encoder, default_tokenizer(), progress)
+    """Bring the knowledge base at ``path`` up to date with a source, within the limits the environment sets."""
+    limits = limits_of(Settings.of().limits)
+    return update(path, source, encoder, default_tokenizer(), progress, limits=limits)
 
 
 def open_pipeline(path: Path, encoder: Encoder, progress: Progress, name: str | None = None) -> Pipeline:

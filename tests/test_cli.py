@@ -58,8 +58,10 @@ def test_index_reports_every_file(folder: Path, tmp_path: Path, capsys: pytest.C
         "sub/bread.md": "indexed",
     }
     assert set(first["files"][0]) == {
-        "file", "status", "reason", "reader", "encoding", "characters", "chunks", "warnings"
+        "file", "status", "reason", "reader", "encoding", "characters", "chunks", "warnings", "size", "pages",
+        "language", "seconds", "duplicate_of", "near_duplicate_of",
     }  # fmt: skip
+    assert first["files"][0]["size"] == (folder / "answer.txt").stat().st_size
     assert first["files"][0]["characters"] == len(DOCUMENTS["answer.txt"])
     assert next(f["reason"] for f in first["files"] if f["status"] == "refused")
     assert 0 < first["encoder_seconds"] <= first["seconds"]

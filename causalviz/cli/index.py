@@ -11,6 +11,7 @@ from causalviz.settings import Settings
 from causalviz.tau import LEAST_TERMS
 
 _KINDS = {"raw": False, "centred": True}
+_THOUSAND = 1000
 
 
 def run(options: argparse.Namespace) -> None:
@@ -78,6 +79,12 @@ def _file_to_json(report: FileReport) -> JsonObject:
         "characters": report.characters,
         "chunks": report.chunks,
         "warnings": list(report.warnings),
+        "size": report.size,
+        "pages": report.pages,
+        "language": report.language,
+        "seconds": report.seconds,
+        "duplicate_of": report.duplicate_of,
+        "near_duplicate_of": report.near_duplicate_of,
     }
 
 
@@ -86,10 +93,12 @@ def _print(path: str, result: IndexResult, remarks: list[str]) -> None:
         [
             report.file,
             report.status,
+            _size(report.size),
+            "" if report.pages is None else f"{report.pages:,}",
+            report.language or "",
             f"{report.characters:,}",
-            str(report.chunks),
-            report.encoding or "",
-            "; ".join([report.reason] if report.reason else report.warnings),
+            f"{report.chunks:,}",
+            "; ".join(_remarks(report)),
         ]
         for report in result.files
     ]
@@ -103,9 +112,28 @@ def _print(path: str, result: IndexResult, remarks: list[str]) -> None:
     columns = {
         "file": "left",
         "status": "left",
+        "size": "right",
+        "pages": "right",
+        "language": "left",
         "characters": "right",
         "chunks": "right",
-        "encoding": "left",
         "remarks": "left",
     }
     print_table(f"Knowledge base {path}", columns, rows, notes)
+
+
+def _size(size: int) -> str:
+    if size < _THOUSAND:
+        return f"{size} B"
+    return f"{size / 1e3:.1f} kB" if size < _THOUSAND**2 else f"{size / 1e6:.1f} MB"
+
+
+def _remarks(report: FileReport) -> list[str]:
+    if report.reason:
+        return [report.reason]
+    remarks = list(report.warnings)
+    if report.duplicate_of:
+        remarks.append(f"the same text as {report.duplicate_of}")
+    if report.near_duplicate_of:
+        remarks.append(f"nearly the same words as {report.near_duplicate_of}")
+    return remarks

@@ -62,8 +62,12 @@ class Archive:
         self._bytes_limit = budget.bytes_left
         try:
             self._stream: IO[bytes] = BytesIO(source) if isinstance(source, bytes) else source.open("rb")
-            self._count_members()
-            self._zip = zipfile.ZipFile(self._stream)
+            try:
+                self._count_members()
+                self._zip = zipfile.ZipFile(self._stream)
+            except BaseException:
+                self._stream.close()
+                raise
         except UnreadableFileError:
             raise
         except DAMAGED as error:

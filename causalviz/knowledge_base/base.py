@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -67,19 +67,17 @@ class UnitTable:
             found[postings.indices[part]] += postings.data[part]
         return found
 
-    def to_parts(self, prefix: str) -> dict[str, bytes]:
-        """Serialise for Store.write_snapshot."""
-        return {
-            f"{prefix}.ids": _dump(self.ids),
-            f"{prefix}.titles": _dump(self.titles),
-            f"{prefix}.text_hashes": _dump(self.text_hashes),
-            f"{prefix}.vectors": self.vectors.tobytes(),
-            f"{prefix}.indptr": self.counts.indptr.astype(np.int32).tobytes(),
-            f"{prefix}.indices": self.counts.indices.astype(np.int32).tobytes(),
-            f"{prefix}.occurrences": self.counts.data.astype(np.int32).tobytes(),
-            f"{prefix}.keyword_terms": self.keyword_terms.tobytes(),
-            f"{prefix}.keyword_weights": self.keyword_weights.tobytes(),
-        }
+    def to_parts(self, prefix: str) -> Iterator[tuple[str, bytes | memoryview]]:
+        """Serialise for Store.write_snapshot, part by part; what is large is not copied."""
+        yield f"{prefix}.ids", _dump(self.ids)
+        yield f"{prefix}.titles", _dump(self.titles)
+        yield f"{prefix}.text_hashes", _dump(self.text_hashes)
+        yield f"{prefix}.vectors", self.vectors.data
+        yield f"{prefix}.indptr", self.counts.indptr.astype(np.int32).data
+        yield f"{prefix}.indices", self.counts.indices.astype(np.int32, copy=False).data
+        yield f"{prefix}.occurrences", self.counts.data.astype(np.int32, copy=False).data
+        yield f"{prefix}.keyword_terms", self.keyword_terms.data
+        yield f"{prefix}.keyword_weights", self.keyword_weights.data
 
     @classmethod
     def from_parts(cls, parts: dict[str, bytes], prefix: str, vocabulary: int, dim: int) -> Self:
@@ -203,24 +201,21 @@ class KnowledgeBase:
                 found[id_] = text
         return found
 
-    def to_parts(self) -> dict[str, bytes]:
-        """Serialise for Store.write_snapshot."""
-        return {
-            "fingerprint": self.fingerprint.encode(),
-            "vocabulary": _dump(self.vocabulary),
-            "idf": self.idf.tobytes(),
-            "term_rows": self.term_rows.tobytes(),
-            "term_vectors": self.term_vectors.tobytes(),
-            "random_pairs.raw": self.random_pairs[False].tobytes(),
-            "random_pairs.centred": self.random_pairs[True].tobytes(),
-            "tau": json.dumps(
-                {kind: _proposal_to_json(self.tau_proposals[centred]) for kind, centred in _KINDS.items()}
-            ).encode(),
-            "near_duplicates": self.near_duplicates.tobytes(),
-            "dim": str(self.term_vectors.shape[1]).encode(),
-            **self.documents.to_parts("documents"),
-            **self.chunks.to_parts("chunks"),
-        }
+    def to_parts(self) -> Iterator[tuple[str, bytes | memoryview]]:
+        """Serialise for Store.write_snapshot, part by part; what is large is not copied."""
+        proposals = {kind: _proposal_to_json(self.tau_proposals[centred]) for kind, centred in _KINDS.items()}
+        yield "fingerprint", self.fingerprint.encode()
+        yield "vocabulary", _dump(self.vocabulary)
+        yield "idf", self.idf.data
+        yield "term_rows", self.term_rows.data
+        yield "term_vectors", self.term_vectors.data
+        yield "random_pairs.raw", self.random_pairs[False].data
+        yield "random_pairs.centred", self.random_pairs[True].data
+        yield "tau", json.dumps(proposals).encode()
+        yield "near_duplicates", self.near_duplicates.data
+        yield "dim", str(self.term_vectors.shape[1]).encode()
+        yield from self.documents.to_parts("documents")
+        yield from self.chunks.to_parts("chunks")
 
     @classmethod
     def from_parts(cls, parts: dict[str, bytes], store: Store, name: str) -> Self:

@@ -55,15 +55,15 @@ class Encoding:
         self._store = store
         self._encoder = encoder
         self._tokenizer = tokenizer
-        self._short: list[tuple[StoredFile, Kind]] = []
+        self._short: list[tuple[StoredFile, Kind | None]] = []
         self._characters = 0
 
-    def add(self, file: StoredFile, kind: Kind, tick: Tick) -> None:
+    def add(self, file: StoredFile, kind: Kind | None, tick: Tick) -> None:
         """Take a file; it is stored now or with others that follow.
 
         Args:
             file: Its text is held no longer than needed.
-            kind: What to write into the history.
+            kind: What to write into the history; None for nothing.
             tick: For a long file.
         """
         if file.characters > BATCH_CHARACTERS:
@@ -88,7 +88,7 @@ class Encoding:
                 vector = mean_of_chunks(chunk.vector for chunk in encoded)
                 self._store.add_document(file, vector, total)
                 self._store.add_chunks(file.document.id, encoded)
-                self._store.note(kind, [file.document.id])
+                self._note(kind, file)
 
     def _chunks(
         self, file: StoredFile, total: Counter[str], vectors: Iterator[FloatVector]
@@ -99,7 +99,7 @@ class Encoding:
             for (chunk, text), count in zip(_windows(file.pieces), counts, strict=True)
         ]
 
-    def _store_long(self, file: StoredFile, kind: Kind, tick: Tick) -> None:
+    def _store_long(self, file: StoredFile, kind: Kind | None, tick: Tick) -> None:
         self._store.clear_staged()
         total: Counter[str] = Counter()
         parts = zip(_windows(file.pieces), self._counts(file.pieces, total), strict=True)
@@ -114,12 +114,15 @@ class Encoding:
         with self._store.changing():
             self._store.add_document(file, vector, total)
             self._store.add_staged(file.document.id)
-            self._store.note(kind, [file.document.id])
+            self._note(kind, file)
         self._store.clear_staged()
 
+    def _note(self, kind: Kind | None, file: StoredFile) -> None:
+        if kind is not None:
+            self._store.note(kind, [file.document.id])
+
     def _counts(self, pieces: Sequence[str], total: Counter[str]) -> Iterator[Counter[str]]:
-        parts = (chunk for chunk in windows(sum(map(len, pieces))))
-        return count_words(self._tokenizer.stream(pieces), parts, total)
+        return count_words(self._tokenizer.stream(pieces), windows(sum(map(len, pieces))), total)
 
     def _vectors(self, texts: Sequence[str]) -> list[FloatVector]:
         """Encode texts; copies of one get one vector, to the bit, within a batch and within a long document."""

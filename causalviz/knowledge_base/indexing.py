@@ -201,7 +201,8 @@ class _Run:
             self._keep(stored)
             self._cannot_open(entry, str(error), is_stored=bool(stored))
             return
-        if self._archives.get(entry.id) == digest:
+        retried = not self._same_conditions and any(id_ in self._refusals for id_ in stored)
+        if self._archives.get(entry.id) == digest and not retried:
             self._seen_archives[entry.id] = digest
             self._keep(stored)
         elif not self._is_known(entry.id, digest, 0):
@@ -238,6 +239,7 @@ class _Run:
             self._sizes[id_] = size
         elif refused == digest and self._same_conditions:
             self.reports[id_] = FileReport(file=id_, status="refused", reason=reason)
+            self._sizes[id_] = size
         else:
             self.reports[id_] = FileReport(file=id_, status="indexed")
             return False
@@ -279,6 +281,7 @@ class _Run:
 
     def _refuse(self, id_: str, sha256: str, reason: str, size: int, seconds: float = 0.0) -> None:
         """Note a refusal; one that is known already changes nothing."""
+        self._sizes[id_] = size
         self.reports[id_] = FileReport(file=id_, status="refused", reason=reason, size=size, seconds=seconds)
         if self._refusals.get(id_) != (sha256, reason):
             with self._store.changing():

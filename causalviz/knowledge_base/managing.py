@@ -78,7 +78,7 @@ def rebuild(path: Path, encoder: Encoder, tokenizer: Tokenizer, progress: Progre
                     progress(before + int(share * size), total, id_)
 
                 if (file := old.stored_file(id_)) is not None:
-                    encoding.add(file, "replaced", tick)
+                    encoding.add(file, None, tick)
                 done += size
             encoding.finish()
             progress(total, total, "")

@@ -1,5 +1,6 @@
 """Open a saved knowledge base."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from causalviz.knowledge_base.base import KnowledgeBase
@@ -26,5 +27,6 @@ def open_knowledge_base(
         store.check_encoder(encoder.name)
         parts = store.read_snapshot()
         if parts is None:
-            parts = take_snapshot(store, encoder.encode_queries, encoder.dim, progress)
+            base = take_snapshot(store, encoder.encode_queries, encoder.dim, progress)
+            return base if name is None else replace(base, name=name)
         return KnowledgeBase.from_parts(parts, store, name or path.stem)

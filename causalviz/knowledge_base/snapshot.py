@@ -20,7 +20,7 @@ TERM_BATCH = 256
 
 def take_snapshot(
     store: Store, encode_terms: Callable[[Sequence[str]], FloatMatrix], dim: int, progress: Progress
-) -> dict[str, bytes]:
+) -> KnowledgeBase:
     """Compute, store and return the snapshot of the store's present generation; only new keywords are encoded.
 
     What is returned is whole even where another run changes the sources meanwhile; what is stored is then not used.
@@ -43,7 +43,7 @@ def take_snapshot(
     term_rows[used] = np.arange(len(used))
     term_vectors = store.term_vectors(terms, dim)
     base = KnowledgeBase(
-        name="",
+        name=store.path.stem,
         path=store.path,
         encoder=store.encoder,
         fingerprint=fingerprint(store.encoder, hashes),
@@ -54,9 +54,8 @@ def take_snapshot(
         **tables,
         **derive(tables["documents"], term_vectors),
     )
-    parts = base.to_parts()
-    store.write_snapshot(generation, parts)
-    return parts
+    store.write_snapshot(generation, base.to_parts())
+    return base
 
 
 def near_duplicate_ids(store: Store) -> dict[str, str]:

@@ -31,6 +31,9 @@ from causalviz.knowledge_base.schema import (
 )
 from causalviz.records import Chunk, Document, FileReport, FloatMatrix, FloatVector, Place
 
+_STEP = 1_000_000
+"""Bytes that are written at a time."""
+
 Kind = Literal["added", "replaced", "removed", "refused"]
 """What a run did with an id."""
 
@@ -272,8 +275,9 @@ class Store:
             tuple(row.values()),
         )
         self._db.executemany(
-            "INSERT INTO texts VALUES (?, ?, ?)",
-            ((document.id, number, piece) for number, piece in enumerate(file.pieces[1:], start=1)),
+            # As bytes: a string would keep the UTF-8 that is made of it, and with it the whole text once more.
+            "INSERT INTO texts VALUES (?, ?, CAST(? AS TEXT))",
+            ((document.id, number, piece.encode()) for number, piece in enumerate(file.pieces[1:], start=1)),
         )
 
     def add_chunks(self, document: str, chunks: Iterable[EncodedChunk]) -> None:
@@ -319,10 +323,11 @@ class Store:
 
     def fill_sizes(self, sizes: Mapping[str, int]) -> None:
         """Note sizes of files that were stored by a version which did not."""
-        missing = self._db.execute("SELECT id FROM documents WHERE size = 0").fetchall()
-        if known := [(sizes[id_], id_) for (id_,) in missing if sizes.get(id_)]:
-            with self._db:
-                self._db.executemany("UPDATE documents SET size = ? WHERE id = ?", known)
+        for table in ("documents", "refused"):
+            missing = self._db.execute(f"SELECT id FROM {table} WHERE size = 0").fetchall()  # noqa: S608 - our names
+            if known := [(sizes[id_], id_) for (id_,) in missing if sizes.get(id_)]:
+                with self._db:
+                    self._db.executemany(f"UPDATE {table} SET size = ? WHERE id = ?", known)  # noqa: S608
 
     def archives(self) -> dict[str, str]:
         """Content hash of every archive whose members are stored, by id."""
@@ -471,11 +476,21 @@ class Store:
         joined = b"".join(rows[term] for term in terms)
         return np.frombuffer(joined, np.float32).reshape(len(terms), dim)
 
-    def write_snapshot(self, generation: int, parts: Mapping[str, bytes]) -> None:
-        """Replace the snapshot in one transaction."""
+    def write_snapshot(self, generation: int, parts: Iterable[tuple[str, bytes | memoryview]]) -> None:
+        """Replace the snapshot in one transaction; no part is copied on the way."""
         with self._db:
             self._db.execute("DELETE FROM snapshot")
-            self._db.executemany("INSERT INTO snapshot VALUES (?, ?)", parts.items())
+            for name, value in parts:
+                whole = memoryview(value)
+                row = self._db.execute(
+                    "INSERT INTO snapshot VALUES (?, zeroblob(?))", (name, whole.nbytes)
+                ).lastrowid
+                if row is None or not whole.nbytes:
+                    continue
+                flat = whole.cast("B")
+                with self._db.blobopen("snapshot", "value", row) as blob:
+                    for start in range(0, len(flat), _STEP):
+                        blob.write(flat[start : start + _STEP])
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('snapshot', ?)", (generation,))
 
     def write_gate(self, text: str) -> None:
