@@ -25,14 +25,16 @@ def read_csv(data: bytes, _limits: Limits) -> ReadText:
     The row with the names of the columns stays. Excel's "sep=;" line is obeyed and left out.
     """
     decoded = decode(data)
-    text, separator = _declared(decoded.text.replace("\0", ""))
+    text, separator = _declared(re.sub(r"\r\n?", "\n", decoded.text.replace("\0", "")))
     separator = separator or _separator(text)
-    lines = ["\t".join(map(cell_text, row)).rstrip("\t") for row in _rows(text, separator)]
-    return ReadText(parts=(Part("\n".join(lines)),), encoding=decoded.encoding, warnings=decoded.warnings)
+    written = StringIO()
+    for row in _rows(text, separator):
+        written.write("\t".join(map(cell_text, row)).rstrip("\t") + "\n")
+    return ReadText(parts=(Part(written.getvalue()),), encoding=decoded.encoding, warnings=decoded.warnings)
 
 
 def _declared(text: str) -> tuple[str, str | None]:
-    declared = re.match(r"\s{0,10}sep=(.)\r?\n", text)
+    declared = re.match(r"\s{0,10}sep=(.)\n", text)
     return (text[declared.end() :], declared[1]) if declared else (text, None)
 
 
@@ -53,21 +55,29 @@ def _separator(text: str) -> str | None:
 
 def _rows(text: str, separator: str | None) -> Iterator[list[str]]:
     if separator is None:
-        yield from ([line] for line in text.splitlines())
+        yield from ([line.rstrip("\n")] for line in _lines(text))
         return
     csv.field_size_limit(2**31 - 1)  # the whole file is in memory already
-    rows = StringIO(text, newline="")
     if _are_quotes_closed(text, separator):
-        yield from csv.reader(rows, delimiter=separator)
+        yield from csv.reader(_lines(text), delimiter=separator)
     else:
-        yield from csv.reader(rows, delimiter=separator, quoting=csv.QUOTE_NONE)
+        yield from csv.reader(_lines(text), delimiter=separator, quoting=csv.QUOTE_NONE)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Give the lines one by one, with their ends: all at once, they take several times the memory of the text."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
 
 
 def _are_quotes_closed(text: str, separator: str) -> bool:
     """Whether no quote swallows the rest of the file: else quotes are what they look like, inches or words."""
     try:
-        deque(csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True), maxlen=0)
+        deque(csv.reader(_lines(text), delimiter=separator, strict=True), maxlen=0)
     except csv.Error:  # an end inside quotes, or a quote inside a cell, which does no harm
-        last = deque(csv.reader(StringIO(text, newline=""), delimiter=separator), maxlen=1).pop()
-        return not any("\n" in cell or "\r" in cell for cell in last)
+        last = deque(csv.reader(_lines(text), delimiter=separator), maxlen=1).pop()
+        return not any("\n" in cell for cell in last)
     return True

@@ -5,7 +5,7 @@ from causalviz.documents.readers.csv import read_csv
 
 
 def lines(text: str, encoding: str = "utf-8") -> list[str]:
-    return read_csv(text.encode(encoding), Limits()).text.split("\n")
+    return read_csv(text.encode(encoding), Limits()).text.removesuffix("\n").split("\n")
 
 
 @pytest.mark.parametrize(
