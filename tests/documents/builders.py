@@ -226,7 +226,9 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
     """An OLE container (of at most 60 kB); streams are padded so that none is a small one."""
     free, end, fat_mark = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
     fat, body, entries = [fat_mark, end], b"", [_ole_entry("Root Entry", 5, end, 0, child=1)]
-    for number, (name, content) in enumerate(streams.items(), 1):
+    # A container orders names by length, then by letters.
+    ordered = sorted(streams.items(), key=lambda stream: (len(stream[0]), stream[0].upper()))
+    for number, (name, content) in enumerate(ordered, 1):
         padded = content.ljust(4096, b"\0")
         padded += b"\0" * (-len(padded) % 512)
         start = len(fat)

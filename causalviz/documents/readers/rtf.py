@@ -1,7 +1,7 @@
 r"""Rich Text (.rtf): the words of the body in reading order, tables, text boxes and notes.
 
-Our own reader: striprtf gives hidden and deleted text and footnotes in the midst of sentences, sharepoint-to-text names
-of bookmarks and styles. Headers and footers are left out, as those of a Word file are.
+Our own reader: striprtf gives hidden and deleted text and drops notes and text boxes, sharepoint-to-text gives names of
+bookmarks and loses Chinese (docs/adr/0008-readers.md). Headers and footers are left out, as those of a Word file are.
 """
 
 import codecs
