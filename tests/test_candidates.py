@@ -1,12 +1,16 @@
 """Retrieval against a plain sort, with the real index."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from causalviz.backends.faiss_index import FaissIndex
-from causalviz.candidates import nearest
+from causalviz.candidates import near_duplicates, nearest
 from causalviz.errors import ParameterError
 from causalviz.records import FloatMatrix
 
@@ -51,3 +55,28 @@ def test_limits_that_make_no_sense_are_refused(top_k: int, theta: float, found: 
     vectors = unit_rows(0, 3)
     with pytest.raises(ParameterError, match=found):
         nearest(FaissIndex(vectors), vectors, vectors[0], top_k, theta)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=6, max_size=6), min_size=1, max_size=9), st.integers(1, 4)
+)
+def test_the_first_text_before_with_nearly_the_same_words_is_found(rows: list[list[int]], block: int) -> None:
+    # as in life some texts are copies of others with one word more
+    texts = np.array([*rows, *([n + (i == 0) for i, n in enumerate(row)] for row in rows)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("causalviz.candidates._BLOCK", block)
+        patch.setattr("causalviz.candidates._OWN", 2)
+        patch.setattr("causalviz.candidates._SHARED", 2)
+        found = near_duplicates(csr_matrix(texts))
+    for i, text in enumerate(texts):
+        close = [
+            j
+            for j, other in enumerate(texts[:i])
+            if text.any() and other.any() and cosine_squared(text, other) >= Fraction(95, 100) ** 2
+        ]
+        assert found[i] == (close[0] if close else -1)
+
+
+def cosine_squared(one: NDArray[np.int64], other: NDArray[np.int64]) -> Fraction:
+    """Exactly."""
+    return Fraction(int(one @ other) ** 2, int(one @ one) * int(other @ other))

@@ -1,16 +1,20 @@
 """Keywords of Chinese, English and mixed text, with the real segmentation and stop words."""
 
 import math
+import re
 import time
 
 import numpy as np
 import pytest
+from fakes import plain_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from causalviz.backends.segmentation import default_tokenizer
-from causalviz.keywords import Tokenizer, inverse_document_frequency, top_weights
+from causalviz.keywords import _TOKEN, Token, Tokenizer, inverse_document_frequency, top_weights
+
+TOKENIZER = plain_tokenizer()
 
 
 def terms(text: str) -> list[str]:
@@ -117,6 +121,38 @@ def test_what_others_compute_on_a_run_is_done_in_pieces(text: str, monkeypatch: 
     assert [text[t.start : t.end] for t in tokens if len(t.term) > 1] == [
         t.term for t in tokens if len(t.term) > 1
     ]
+
+
+_SCRAPS = (
+    "late", "interaction", "数据出境", "猫", " ", "\n", "，", "。", ".", ",", "-", "‐", "'", "’s", "_", "1.5", "10:30",
+    "C++", "#", "www.", "example.org", "https://", "@", "x.y", "+", "é", "\u0301", "ⓐ", "‿", "(", "“", "a", "的", "/",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_SCRAPS), max_size=40), st.lists(st.integers(1, 6), min_size=1, max_size=40))
+def test_a_text_has_the_same_words_wherever_it_is_cut_into_pieces(
+    scraps: list[str], sizes: list[int]
+) -> None:
+    text = "".join(scraps)
+    pieces, start = [], 0
+    for size in sizes:
+        pieces.append(text[start : start + size])
+        start += size
+    pieces.append(text[start:])
+    assert list(TOKENIZER.stream(pieces)) == TOKENIZER.tokens(text) == words_of_the_whole(text)
+
+
+def words_of_the_whole(text: str) -> list[Token]:
+    """Words of a text that is not cut at all: its pattern is run over the whole of it."""
+    words = []
+    for match in _TOKEN.finditer(text):
+        if match["skip"]:
+            continue
+        start = match.start()
+        for surface in re.findall("..?", match["han"]) if match["han"] else [match["word"]]:
+            words += list(TOKENIZER._keep(surface, start))  # noqa: SLF001 - what it keeps is tested above
+            start += len(surface)
+    return [t for t in words if len(t.term) > 1] or [t for t in words if "\u4e00" <= t.term <= "\u9fff"]
 
 
 def test_weights_by_hand() -> None:
