@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 
 from causalviz.cli.terminal import progress_bar
-from causalviz.errors import KnowledgeBaseError, ParameterError
+from causalviz.errors import BackendError, KnowledgeBaseError, MissingBackendError, ParameterError
 from causalviz.settings import Settings
 
 
@@ -35,15 +35,23 @@ def run(options: argparse.Namespace) -> None:
     from causalviz.ui.library import SAMPLE_NAME, Library
     from causalviz.ui.pages import serve
 
-    library = Library(settings, options.encoder or settings.encoder, options.kb)
-    with progress_bar() as progress:
-        for name in (*(path.stem for path in options.kb), SAMPLE_NAME):
-            library.pipeline(name, progress)
+    library = Library(settings, settings.encoder, options.kb)
+    try:
+        with progress_bar() as progress:
+            for name in (*(path.stem for path in options.kb), SAMPLE_NAME):
+                library.pipeline(name, progress)
+    except (BackendError, MissingBackendError) as error:
+        # An encoder that was chosen on the Models page can be chosen otherwise only there.
+        if not library.models.may_fail:
+            raise
+        sys.stderr.write(f"causalviz: {error} The app starts all the same: choose an encoder on its Models page.\n")
     serve(library, settings)
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    settings = Settings.of()
+    settings = Settings.of(app=True)
+    if options.encoder:
+        settings = settings.with_encoder(options.encoder)
     if options.port is not None:
         try:
             port = Settings.of({"CAUSALVIZ_PORT": str(options.port)}).port

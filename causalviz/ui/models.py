@@ -210,6 +210,11 @@ class Models:
         """Whether one is chosen, or half of one."""
         return bool(self._settings.chat_model or self._settings.chat_url)
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether the app may start though its encoder fails: it was chosen on the page, where another can be."""
+        return not self.settled("encoder") and bool(read_choices(self._settings.home)[0].encoder)
+
     def loaded(self, role: Role) -> bool:
         """Whether the model in use is in memory."""
         return loaded(role, self._for(role, self._settings))

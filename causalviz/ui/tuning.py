@@ -94,8 +94,9 @@ class Sample:
     def labelled(self, progress: Progress) -> Labelled:
         """Return them."""
         with self._lock:
-            if self._labelled is None:
-                self._labelled = sample_questions(self._encoder(), self._settings, progress)
+            encoder = self._encoder()
+            if self._labelled is None or self._labelled.pipeline.base.encoder != encoder.name:
+                self._labelled = sample_questions(encoder, self._settings, progress)
             return self._labelled
 
 

@@ -1,6 +1,5 @@
 """The Answer page: what a chat model answers from the first documents of either ranking, side by side."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,13 +8,12 @@ import gradio as gr
 
 from causalviz.answer.prompt import TEMPLATE
 from causalviz.answer.translation import Translations
-from causalviz.bootstrap import make_chat
 from causalviz.errors import CausalvizError, ParameterError
 from causalviz.pipeline import normalise_query
 from causalviz.records import DEFAULT_METHOD, RankSettings, Trace
-from causalviz.settings import Settings
 from causalviz.ui import present, present_answer, present_judging
 from causalviz.ui.answering import AnswerSettings, Columns, Session, answers, prompts
+from causalviz.ui.models import Models
 from causalviz.ui.pages.explore import Asked, Explore
 
 _SESSION_SECONDS = 6 * 3600
@@ -41,11 +39,11 @@ _WITH_STATE = """(last, session, _, ...values) => {
 }"""
 
 
-def build(settings: Settings, explored: Explore, tab: gr.Tab) -> None:
+def build(models: Models, explored: Explore, tab: gr.Tab) -> None:
     """Lay out the page and wire its events; no model is loaded before the first question."""
     session = gr.State(None, time_to_live=_SESSION_SECONDS)
     state = gr.Textbox(visible=False)
-    ready = bool(settings.chat_model or settings.chat_url)
+    ready = models.has_chat
     gr.Markdown(_ABOUT, elem_id="answer-about")
     with gr.Row(elem_id="answer-bar", equal_height=True):
         question = gr.Textbox(
@@ -57,14 +55,15 @@ def build(settings: Settings, explored: Explore, tab: gr.Tab) -> None:
             elem_id="answer-question",
         )
         ask = gr.Button(
-            "Answer" if ready else "Build the prompts",
+            _ask_words(ready=ready),
             variant="primary",
             scale=0,
-            min_width=96 if ready else 190,
+            min_width=190,
             elem_id="answer-ask",
         )
         stop = gr.Button("Stop", scale=0, min_width=72, visible=ready, elem_id="answer-stop")
     options, reset = _options(ready=ready)
+    translated = options[-2]
     view = gr.HTML(
         "",
         html_template='<div class="ans-root"></div>',
@@ -73,9 +72,9 @@ def build(settings: Settings, explored: Explore, tab: gr.Tab) -> None:
         apply_default_css=False,
     )
 
-    page = _Page(settings, explored)
+    page = _Page(models, explored)
     private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    tab.select(lambda asked: asked or gr.skip(), explored.question, question, queue=False, **private)
+    tab.select(page.open, explored.question, [question, ask, stop, translated], queue=False, **private)
     for trigger in (ask.click, question.submit):
         found = trigger(page.begin, session, session, js=_BUSY, **private).then(
             page.ask,
@@ -95,10 +94,18 @@ def build(settings: Settings, explored: Explore, tab: gr.Tab) -> None:
 class _Page:
     """What the page's events call; the return values follow their outputs."""
 
-    def __init__(self, settings: Settings, explored: Explore) -> None:
-        self._settings, self._explored = settings, explored
-        # Two sessions must not load one model twice.
-        self._loading = threading.Lock()
+    def __init__(self, models: Models, explored: Explore) -> None:
+        self._models, self._explored = models, explored
+
+    def open(self, asked: str) -> Any:  # noqa: ANN401 - component updates
+        """Take over the question asked on Explore, and show what the chat model chosen now can do."""
+        ready = self._models.has_chat
+        return (
+            asked or gr.skip(),
+            gr.Button(_ask_words(ready=ready)),
+            gr.Button(visible=ready),
+            gr.Checkbox(visible=ready),
+        )
 
     @staticmethod
     def begin(session: Session | None) -> Session:
@@ -124,14 +131,14 @@ class _Page:
             return
         pipeline, trace = last
         stop = session.begin()
-        if self._settings.chat_model.startswith("local"):
+        models = self._models
+        if models.chosen("chat").kind == "local" and not models.loaded("chat"):
             yield present.message(
                 {"progress": "Loading the chat model, which takes longest the first time …"}
             )
         try:
             chosen = _answer_settings(*values)
-            with self._loading:
-                chat = make_chat(self._settings)
+            chat = models.chat
             columns = prompts(pipeline, trace, _rank_settings(state, trace), chosen, chat)
         except CausalvizError as error:
             yield present.error_message(str(error))
@@ -146,8 +153,8 @@ class _Page:
             return
         yield shown(columns)
         # Translations of documents that go with the session go with it, too.
-        shared = pipeline.base.path.is_relative_to(self._settings.home)
-        kept = Translations(self._settings.cache / "translations") if shared else session.private
+        shared = pipeline.base.path.is_relative_to(models.settings.home)
+        kept = Translations(models.settings.cache / "translations") if shared else session.private
         for found in answers(columns, trace.query, chosen, chat, kept=kept, words=pipeline.tokens, stop=stop):
             yield shown(found)
 
@@ -156,6 +163,10 @@ class _Page:
         """End the run."""
         if session is not None:
             session.stop()
+
+
+def _ask_words(*, ready: bool) -> str:
+    return "Answer" if ready else "Build the prompts"
 
 
 def _options(*, ready: bool) -> tuple[list[gr.components.Component], gr.Button]:

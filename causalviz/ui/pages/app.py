@@ -16,7 +16,7 @@ from causalviz.documents.limits import limits_of
 from causalviz.settings import ROOT, Settings
 from causalviz.ui import present
 from causalviz.ui.library import Library
-from causalviz.ui.pages import answer, calibrate, documents, evaluate, explore, tune
+from causalviz.ui.pages import answer, calibrate, documents, evaluate, explore, models, tune
 from causalviz.ui.pages.failing import Blocks
 from causalviz.ui.serving import Accounts, doors
 from causalviz.ui.tuning import Sample
@@ -44,10 +44,12 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         with gr.Tab("Evaluate") as tab:
             evaluate.build(library, sample, evaluate.Around(explore=explored, labels=labels, tabs=tabs), tab)
         with gr.Tab("Answer") as tab:
-            answer.build(settings, explored, tab)
+            answer.build(library.models, explored, tab)
         with gr.Tab("Documents") as tab:
             around = documents.Around(blocks=blocks, tabs=tabs, tab=tab)
             documents.build(library, explored, around)
+        with gr.Tab("Models") as tab:
+            models.build(library, tab)
     return blocks
 
 

@@ -102,8 +102,8 @@ class Explore:
     """Takes their values and gives those of ``view``, ``asked`` and ``ruling``; it may raise CausalvizError."""
     crossed: gr.State
     """What the cross-encoder scored last."""
-    cross: Callable[[Asked, gr.Request], Iterator[Any]] | None
-    """Scores what was asked last and tells how far it is; gives ``view`` and ``crossed``. None: nothing scores."""
+    cross: Callable[[Asked, gr.Request], Iterator[Any]]
+    """Scores what was asked last, where a reranker is chosen, and tells how far it is; gives ``view`` and ``crossed``."""
 
     def follow(self, event: Any) -> None:  # noqa: ANN401 - Gradio's dependency has no public name
         """Bring what belongs to a trace after an event that puts one into ``view`` and ``asked``."""
@@ -111,12 +111,11 @@ class Explore:
         # The texts follow in a second message: finding keywords in them takes longer than ranking.
         event.then(_Answers.texts, self.asked, self.view, **private)
         event.then(MissingDrawer.choices, self.asked, self.missing, **private)
-        if self.cross is not None:
-            # A cross-encoder takes seconds: the ranking is there before, and its scores come in when it is done.
-            # A new question must not wait for the scores of the one before, which it stops.
-            private["trigger_mode"] = "multiple"
-            scored = event.then(self.cross, self.asked, [self.view, self.crossed], **private)
-            scored.then(_Answers.adopt, [self.asked, self.crossed], [self.view, self.asked], **private)
+        # A cross-encoder takes seconds: the ranking is there before, and its scores come in when it is done.
+        # A new question must not wait for the scores of the one before, which it stops.
+        private["trigger_mode"] = "multiple"
+        scored = event.then(self.cross, self.asked, [self.view, self.crossed], **private)
+        scored.then(_Answers.adopt, [self.asked, self.crossed], [self.view, self.asked], **private)
 
 
 def build(library: Library, blocks: gr.Blocks) -> Explore:
@@ -193,7 +192,7 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
         inputs=inputs,
         ask=answers.asked,
         crossed=gr.State(None, time_to_live=_SESSION_SECONDS),
-        cross=answers.cross if library.has_reranker else None,
+        cross=answers.cross,
     )
     for answered in asking:
         page.follow(answered)
@@ -237,7 +236,7 @@ class _Answers:
 
     def cross(self, last: Asked, request: gr.Request) -> Iterator[Any]:
         """Let the cross-encoder score what was asked last; tell how far it is once that takes long."""
-        if last is None or not last[1].candidates:
+        if last is None or not last[1].candidates or not self._library.has_reranker:
             yield gr.skip(), gr.skip()
             return
         told: Any = gr.skip()
@@ -251,7 +250,8 @@ class _Answers:
         except StoppedError:
             yield gr.skip(), gr.skip()
         except CausalvizError as error:
-            yield present.message({"note": f"No cross-encoder scores: {error}", "kind": "warn"}), gr.skip()
+            words = f"No cross-encoder scores: {present.without_places(str(error))}"
+            yield present.message({"note": words, "kind": "warn"}), gr.skip()
 
     @staticmethod
     def adopt(last: Asked, crossed: Crossed) -> Any:  # noqa: ANN401 - what Gradio takes

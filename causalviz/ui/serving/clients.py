@@ -47,9 +47,9 @@ def login_of(scope: Scope) -> str | None:
 
 def without_forwarded(scope: Scope, *, trusted: bool) -> Scope:
     """Leave out what only a proxy may say, unless there is one that is trusted; that there is one stays to be seen."""
-    drop = (_OF_SERVERS,) if trusted else (_BELIEVED, _OF_SERVERS)
-    kept = [pair for pair in scope["headers"] if not pair[0].lower().startswith(drop)]
-    return {**scope, "headers": kept if len(kept) == len(scope["headers"]) else [*kept, _MARK]}
+    asked = [pair for pair in scope["headers"] if not pair[0].lower().startswith(_OF_SERVERS)]
+    kept = [pair for pair in asked if trusted or not pair[0].lower().startswith(_BELIEVED)]
+    return {**scope, "headers": kept if len(kept) == len(asked) else [*kept, _MARK]}
 
 
 class Names:
