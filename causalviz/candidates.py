@@ -1,5 +1,7 @@
 """S1: the documents nearest to the question (equations 1 and 2), and which of them are nearly the same."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.sparse import csr_matrix
 
@@ -14,8 +16,12 @@ NEARLY_THE_SAME = 0.95
 """Cosine of word counts from which two texts are called nearly the same."""
 _OWN, _SHARED = 256, 256
 """Words that are compared one by one before a pair is looked at closely, and groups the others are put into."""
-_BLOCK = 2048
+_BLOCK = 512
 """Texts compared with all others at a time."""
+_PAIRS = 20_000
+"""Pairs looked at closely at a time."""
+UNKNOWN = -2
+"""Of a text that was not compared yet."""
 
 
 def nearest(
@@ -72,33 +78,52 @@ def check_limits(top_k: int, theta: float) -> None:
         )
 
 
-def near_duplicates(counts: csr_matrix) -> IndexVector:
+def near_duplicates(counts: csr_matrix, known: IndexVector | None = None) -> IndexVector:
     """Find for each text the first one before it that has nearly the same words.
 
     Args:
         counts: (n, V), occurrences of words.
+        known: (n,), what was found earlier among the texts that are not UNKNOWN: these are compared with the others.
 
     Returns:
         (n,) rows, -1 where there is none: the cosine of the word counts must reach NEARLY_THE_SAME.
     """
     n = counts.shape[0]
-    found = np.full(n, -1, np.int64)
-    rows = np.repeat(np.arange(n), np.diff(counts.indptr))
+    everything = np.arange(n)
+    if known is None:
+        known = np.full(n, UNKNOWN, np.int64)
+    found = np.where(known >= 0, known, n)
+    rows = np.repeat(everything, np.diff(counts.indptr))
     data = counts.data.astype(np.float64)
     norms = np.sqrt(np.bincount(rows, data**2, n))
     units = csr_matrix((data / norms[rows], counts.indices, counts.indptr), shape=counts.shape)
     sketches = _sketches(units, rows)
-    for start in range(0, n, _BLOCK):
-        # No cosine exceeds the product of the sketches (Cauchy-Schwarz), so that few pairs are left to compare.
-        bounds = sketches[start : start + _BLOCK] @ sketches[: start + _BLOCK].T
-        later, earlier = np.nonzero(np.tril(bounds >= NEARLY_THE_SAME - _MARGIN * 10, k=start - 1))
-        for part in range(0, len(later), _BLOCK * 16):
-            pair = slice(part, part + _BLOCK * 16)
-            first, second = later[pair] + start, earlier[pair]
-            close = np.asarray(units[first].multiply(units[second]).sum(axis=1)).ravel() >= NEARLY_THE_SAME
-            # Pairs come by text, then by the one before it: of several the first is written last.
-            found[first[close][::-1]] = second[close][::-1]
-    return found
+    new = everything[known == UNKNOWN]
+    for later, earlier in ((new, everything), (everything[known != UNKNOWN], new)):
+        for first, second in _promising(sketches, later, earlier):
+            cosines_ = np.asarray(units[first].multiply(units[second]).sum(axis=1)).ravel()
+            close = cosines_ >= NEARLY_THE_SAME
+            np.minimum.at(found, first[close], second[close])
+    return np.where(found < n, found, -1)
+
+
+def _promising(
+    sketches: FloatMatrix, later: IndexVector, earlier: IndexVector
+) -> Iterator[tuple[IndexVector, IndexVector]]:
+    """Give the pairs whose cosine may reach the threshold, of one text and one before it, a bounded number at a time.
+
+    No cosine exceeds the product of the sketches (Cauchy-Schwarz), so that few pairs are left to compare.
+    """
+    others = sketches[earlier]
+    for start in range(0, len(later), _BLOCK):
+        block = later[start : start + _BLOCK]
+        before = np.searchsorted(earlier, block[-1])  # both ascend
+        bounds = sketches[block] @ others[:before].T
+        ones, twos = np.nonzero(bounds >= NEARLY_THE_SAME - 10 * _MARGIN)
+        first, second = block[ones], earlier[twos]
+        first, second = first[second < first], second[second < first]
+        for part in range(0, len(first), _PAIRS):
+            yield first[part : part + _PAIRS], second[part : part + _PAIRS]
 
 
 def _sketches(units: csr_matrix, rows: IndexVector) -> FloatMatrix:

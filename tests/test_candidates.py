@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from causalviz.backends.faiss_index import FaissIndex
-from causalviz.candidates import near_duplicates, nearest
+from causalviz.candidates import UNKNOWN, near_duplicates, nearest
 from causalviz.errors import ParameterError
 from causalviz.records import FloatMatrix
 
@@ -58,9 +58,13 @@ def test_limits_that_make_no_sense_are_refused(top_k: int, theta: float, found: 
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 4), min_size=6, max_size=6), min_size=1, max_size=9), st.integers(1, 4)
+    st.lists(st.lists(st.integers(0, 4), min_size=6, max_size=6), min_size=1, max_size=9),
+    st.integers(1, 4),
+    st.integers(0, 2**18 - 1),
 )
-def test_the_first_text_before_with_nearly_the_same_words_is_found(rows: list[list[int]], block: int) -> None:
+def test_the_first_text_before_with_nearly_the_same_words_is_found(
+    rows: list[list[int]], block: int, seen: int
+) -> None:
     # as in life some texts are copies of others with one word more
     texts = np.array([*rows, *([n + (i == 0) for i, n in enumerate(row)] for row in rows)])
     with pytest.MonkeyPatch.context() as patch:
@@ -68,6 +72,11 @@ def test_the_first_text_before_with_nearly_the_same_words_is_found(rows: list[li
         patch.setattr("causalviz.candidates._OWN", 2)
         patch.setattr("causalviz.candidates._SHARED", 2)
         found = near_duplicates(csr_matrix(texts))
+        old = np.array([bool(seen >> i & 1) for i in range(len(texts))])
+        among_old = near_duplicates(csr_matrix(texts[old]))
+        known = np.full(len(texts), UNKNOWN)
+        known[old] = np.where(among_old >= 0, np.flatnonzero(old)[among_old], -1)
+        assert near_duplicates(csr_matrix(texts), known).tolist() == found.tolist()
     for i, text in enumerate(texts):
         close = [
             j

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
-from causalviz.candidates import near_duplicates
+from causalviz.candidates import UNKNOWN, near_duplicates
 from causalviz.errors import KnowledgeBaseError
 from causalviz.guard import Usage, keyword_use
 from causalviz.keywords import DOCUMENT_KEYWORDS
@@ -273,14 +273,37 @@ class Derived(TypedDict):
     near_duplicates: IndexVector
 
 
-def derive(documents: UnitTable, term_vectors: FloatMatrix) -> Derived:
-    """Compute it; snapshots of an earlier release lack it."""
+def derive(
+    documents: UnitTable, term_vectors: FloatMatrix, near: Mapping[tuple[str, str], str | None] | None = None
+) -> Derived:
+    """Compute it; snapshots of an earlier release lack it.
+
+    Args:
+        documents: All of them.
+        term_vectors: (T, dim), of all keywords.
+        near: What an earlier snapshot knew: by id and hash of the text, the id of the first near duplicate before it.
+            A document that is not in it, or whose near duplicate is not, is compared with all others.
+    """
     pairs = draw_pairs(term_vectors, mean_vector(term_vectors))
     return Derived(
         random_pairs=pairs,
         tau_proposals={kind: propose_tau(pairs[kind], len(term_vectors)) for kind in _KINDS.values()},
-        near_duplicates=near_duplicates(documents.counts),
+        near_duplicates=near_duplicates(documents.counts, _known_rows(documents, near or {})),
     )
+
+
+def _known_rows(documents: UnitTable, near: Mapping[tuple[str, str], str | None]) -> IndexVector:
+    unchanged = {
+        key[0]: row
+        for row, key in enumerate(zip(documents.ids, documents.text_hashes, strict=True))
+        if key in near
+    }
+    earlier = {id_: twin for (id_, _), twin in near.items()}
+    rows = np.full(len(documents.ids), UNKNOWN, np.int64)
+    for id_, row in unchanged.items():
+        twin = earlier[id_]
+        rows[row] = -1 if twin is None else unchanged.get(twin, UNKNOWN)
+    return rows
 
 
 def _derived(parts: dict[str, bytes]) -> Derived:

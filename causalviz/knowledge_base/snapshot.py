@@ -26,7 +26,7 @@ def take_snapshot(
     What is returned is whole even where another run changes the sources meanwhile; what is stored is then not used.
     """
     with store.reading():
-        generation, hashes = store.generation, store.hashes()
+        generation, hashes, near = store.generation, store.hashes(), _near_before(store)
         vocabulary = sorted({word for unit in store.document_units() for word in unit.counts})
         positions = {word: i for i, word in enumerate(vocabulary)}
         documents = _read(store.document_units(), positions, dim)
@@ -52,7 +52,7 @@ def take_snapshot(
         term_rows=term_rows,
         term_vectors=term_vectors,
         **tables,
-        **derive(tables["documents"], term_vectors),
+        **derive(tables["documents"], term_vectors, near),
     )
     store.write_snapshot(generation, base.to_parts())
     return base
@@ -60,11 +60,22 @@ def take_snapshot(
 
 def near_duplicate_ids(store: Store) -> dict[str, str]:
     """Earlier document with nearly the same words, by id; none while the snapshot is older than the sources."""
-    parts = store.read_snapshot(("documents.ids", "near_duplicates"))
-    if parts is None or len(parts) < 2:  # noqa: PLR2004 - a snapshot of an earlier release has no such part
+    if store.fingerprint() is None:
         return {}
-    ids, rows = json.loads(parts["documents.ids"]), np.frombuffer(parts["near_duplicates"], np.int64)
-    return {ids[row]: ids[earlier] for row, earlier in enumerate(rows) if earlier >= 0}
+    return {id_: twin for (id_, _), twin in _near_before(store).items() if twin is not None}
+
+
+def _near_before(store: Store) -> dict[tuple[str, str], str | None]:
+    """Near duplicates as the last snapshot knew them, by id and hash of the text; its age plays no part."""
+    parts = store.read_snapshot_parts("documents.ids", "documents.text_hashes", "near_duplicates")
+    if "near_duplicates" not in parts:  # there is none, or an earlier release took it
+        return {}
+    ids, hashes = json.loads(parts["documents.ids"]), json.loads(parts["documents.text_hashes"])
+    rows = np.frombuffer(parts["near_duplicates"], np.int64)
+    return {
+        key: ids[row] if row >= 0 else None
+        for key, row in zip(zip(ids, hashes, strict=True), rows, strict=True)
+    }
 
 
 def _read(units: Iterable[StoredUnit], positions: dict[str, int], dim: int) -> UnitTable:

@@ -511,13 +511,14 @@ class Store:
         ).fetchone()
         return None if row is None else bytes(row[0]).decode()
 
-    def read_snapshot(self, names: Sequence[str] | None = None) -> dict[str, bytes] | None:
-        """Read the snapshot, or those parts of it that are named; None when it is missing or older than the sources."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'snapshot'").fetchone()
-        if row is None or row[0] != self.generation:
+    def read_snapshot(self) -> dict[str, bytes] | None:
+        """Read the snapshot; None when it is missing or older than the sources."""
+        if self._meta("snapshot") != self.generation:
             return None
-        if names is None:
-            return dict(self._db.execute("SELECT name, value FROM snapshot"))
+        return dict(self._db.execute("SELECT name, value FROM snapshot"))
+
+    def read_snapshot_parts(self, *names: str) -> dict[str, bytes]:
+        """Read parts of the snapshot, however old it is; those that are missing are left out."""
         asked = (json.dumps(names),)
         return dict(
             self._db.execute(
