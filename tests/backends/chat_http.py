@@ -27,6 +27,8 @@ class Server(ThreadingHTTPServer):
         self.behaviour = ""
         self.left = threading.Event()
         """Set once a client went away before the end of a silence."""
+        self.silence = 1.5
+        """Seconds."""
         self.pause = 0.0
         """Seconds between two pieces."""
 
@@ -89,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _keep_silent(self) -> None:
         """Wait as a busy server does, which notices when nobody listens any more."""
-        if select.select([self.connection], [], [], 1.5)[0]:
+        if select.select([self.connection], [], [], self.server.silence)[0]:
             self.server.left.set()
 
     def _send(self, status: int, text: str, kind: str, headers: dict[str, str]) -> None:

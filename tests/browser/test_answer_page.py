@@ -8,7 +8,7 @@ from backends.chat_http import KEY, PIECE, Server, reply_to
 from backends.chat_http import serving as chat_server
 from browser.serving import serving
 from browser.test_app import AFTER, ask
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from causalviz.answer.prompt import TEMPLATE
 
@@ -47,7 +47,7 @@ def app(home: Path, chat: Server) -> Iterator[str]:
 @pytest.fixture
 def opened(page: Page, app: str, chat: Server) -> Page:
     """Open the page; the server behaves well unless a test says otherwise."""
-    chat.behaviour, chat.pause = "good", 0.0
+    chat.behaviour, chat.pause, chat.silence = "good", 0.0, 1.5
     page.set_viewport_size({"width": 1280, "height": 900})
     visit(page, app)
     return page
@@ -137,11 +137,31 @@ def test_a_fault_is_told_in_its_column_and_the_page_stays_usable(
     answer(opened)
     expect(opened.locator(".ans-column[data-state=failed]")).to_have_count(2, timeout=30_000)
     expect(opened.locator(".ans-state").first).to_contain_text(words)
+    if behaviour == "lost":  # what came until then is kept
+        assert opened.locator(".ans-answer").first.inner_text().strip()
     assert opened.locator(".ans-source").count() == 6
     chat.behaviour = "good"
     opened.click("button#answer-ask")
     finished(opened)
     assert KEY not in opened.content() + (home / "app.log").read_text()
+
+
+def test_closing_the_page_leaves_a_silent_server(browser: Browser, app: str, chat: Server) -> None:
+    chat.behaviour, chat.silence = "silent", 60.0
+    context = browser.new_context()
+    page = context.new_page()
+    visit(page, app)
+    chat.requests.clear()
+    answer(page)
+    expect(page.locator(".ans-column")).to_have_count(2, timeout=30_000)
+    for _ in range(100):
+        if chat.requests:
+            break
+        page.wait_for_timeout(50)
+    assert chat.requests
+    chat.left.clear()
+    context.close()
+    assert chat.left.wait(20)
 
 
 def test_wrong_input_is_told_in_one_sentence(opened: Page) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import gradio as gr
+from gradio.context import Context
 
 from causalviz.answer.prompt import TEMPLATE
 from causalviz.answer.translation import Translations
@@ -88,6 +89,8 @@ def build(models: Models, explored: Explore, tab: gr.Tab) -> None:
         found.failure(None, js=_FAILED, api_visibility="private")
         explored.follow(found)
     stop.click(page.stop, session, None, queue=False, **private)
+    if Context.root_block is not None:
+        Context.root_block.unload(page.close)
     reset.click(lambda: TEMPLATE, None, options[-1], queue=False, **private)
 
 
@@ -96,6 +99,7 @@ class _Page:
 
     def __init__(self, models: Models, explored: Explore) -> None:
         self._models, self._explored = models, explored
+        self._sessions: dict[str, Session] = {}
 
     def open(self, asked: str) -> Any:  # noqa: ANN401 - component updates
         """Take over the question asked on Explore, and show what the chat model chosen now can do."""
@@ -107,12 +111,16 @@ class _Page:
             gr.Checkbox(visible=ready),
         )
 
-    @staticmethod
-    def begin(session: Session | None) -> Session:
+    def begin(self, session: Session | None, request: gr.Request) -> Session:
         """End what still runs."""
         session = session or Session()
         session.stop()
+        self._sessions[str(request.session_hash)] = session
         return session
+
+    def close(self, request: gr.Request) -> None:
+        """End what a page that was closed still runs."""
+        self.stop(self._sessions.pop(str(request.session_hash), None))
 
     def ask(self, last: Asked, query: str, *values: Any) -> Any:  # noqa: ANN401 - component updates
         """Ask the question on the Explore page, unless it was the last one asked there."""
