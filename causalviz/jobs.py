@@ -164,7 +164,7 @@ class _Child(Generic[Result]):
 
     def __init__(self, load: Callable[[], Encoder], job: Job[Result]) -> None:
         # It finds the packages this process finds, however its path came about.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
         self._process = subprocess.Popen(  # noqa: S603 - our own code under our own interpreter
             [sys.executable, "-P", "-c", _START],
             stdin=subprocess.PIPE,
