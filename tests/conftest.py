@@ -5,10 +5,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fakes import Remembering, silent
+from filelock import FileLock
 from hypothesis import settings
+
+from causalviz.backends.e5_small import E5SmallEncoder
+from causalviz.bootstrap import SAMPLE, sample_pipeline, themes_pipeline
+from causalviz.evaluation.themes import read_themes
+from causalviz.settings import Settings
 
 BROWSER = Path(__file__).parent / "browser"
 GOLDEN = Path(__file__).parent / "golden"
+
+LONGEST_FIRST = (
+    "browser/test_app.py", "backends/test_encoders.py", "browser/test_documents_page.py", "browser/test_answer_page.py",
+    "browser/test_strangers.py", "browser/test_calibrate.py", "test_reproduce.py", "browser/test_explain_view.py",
+    "test_cli.py", "browser/test_evaluate_page.py", "browser/test_rerank_js.py", "browser/test_view.py",
+    "browser/test_tune.py", "backends/test_rerankers.py", "documents/test_mutants.py",
+)  # fmt: skip
+"""Files that take long: begun first, so that no process ends long after the others."""
 
 # `make fuzz` sets the factor; no deadline, since a shared machine may stall.
 settings.register_profile(
@@ -21,7 +36,9 @@ settings.load_profile("causalviz")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what the make targets select: tests in browser/, and tests that compare with a golden file."""
+    """Mark what the make targets select, browser tests and comparisons with golden files, and put long files first."""
+    order = {GOLDEN.parent / name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
     for item in items:
         if item.path.is_relative_to(BROWSER):
             item.add_marker("browser")
@@ -32,6 +49,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `make golden` write the golden files instead of comparing with them."""
     parser.addoption("--golden", choices=["compare", "write"], default="compare")
+
+
+@pytest.fixture(scope="session")
+def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Index the sample and its themes with the bundled encoder, once for all test processes; copy what is here."""
+    place = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        place = place.parent
+    home, done = place / "indexed", place / "indexed.done"
+    with FileLock(place / "indexed.lock"):
+        if not done.exists():
+            settings, themes = Settings.of({"CAUSALVIZ_HOME": str(home)}), SAMPLE / "themes.jsonl"
+            encoder = Remembering(E5SmallEncoder())
+            sample_pipeline(encoder, settings, silent)
+            themes_pipeline(read_themes(themes), themes, encoder, settings, silent)
+            done.touch()
+    return home
 
 
 @pytest.fixture

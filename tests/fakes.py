@@ -2,13 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import regex
 
 from causalviz.keywords import Tokenizer
-from causalviz.records import FloatMatrix
+from causalviz.protocols import Encoder
+from causalviz.records import FloatMatrix, FloatVector
 
 
 class WordEncoder:
@@ -44,6 +45,38 @@ class WordEncoder:
         norm = np.linalg.norm(total)
         unit: FloatMatrix = (total / norm if norm > 0 else total).astype(np.float32)
         return unit
+
+
+class Remembering:
+    """Another encoder, under its own name, that encodes the same text only once."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self.name, self.dim = encoder.name, encoder.dim
+        self._queries: dict[str, FloatVector] = {}
+        self._documents: dict[str, FloatVector] = {}
+
+    def default_tau(self, *, centred: bool) -> float | None:
+        """As the other says."""
+        return self._encoder.default_tau(centred=centred)
+
+    def encode_queries(self, texts: Sequence[str]) -> FloatMatrix:
+        """Encode questions and keywords."""
+        return self._remembered(texts, self._queries, self._encoder.encode_queries)
+
+    def encode_documents(self, texts: Sequence[str]) -> FloatMatrix:
+        """Encode passages."""
+        return self._remembered(texts, self._documents, self._encoder.encode_documents)
+
+    def _remembered(
+        self,
+        texts: Sequence[str],
+        known: dict[str, FloatVector],
+        encode: Callable[[Sequence[str]], FloatMatrix],
+    ) -> FloatMatrix:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, encode(new), strict=True))
+        return np.array([known[text] for text in texts], np.float32).reshape(len(texts), self.dim)
 
 
 def word_vector(word: str, dim: int) -> FloatMatrix:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from decimal import ROUND_HALF_UP, Decimal
@@ -159,8 +160,13 @@ def test_with_models_of_the_papers_kinds_it_measures_what_the_other_commands_do(
 
 
 def test_with_the_bundled_encoder_too_and_stuffing_is_demoted(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    place: Path,
+    indexed_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setenv("CAUSALVIZ_HOME", str(shutil.copytree(indexed_home, tmp_path / "home")))
     mine = str(write(place / "mine"))
     encoder = ["--encoder", "e5-small"]
     found = run_json(capsys, "reproduce", *encoder, *NO_RERANKER, "--collections", mine)

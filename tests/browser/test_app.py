@@ -1,6 +1,7 @@
 """The whole app as a person meets it: a real server, the bundled encoder, a real browser."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +20,10 @@ AFTER = ".cv-column[aria-label='Documents re-ranked'] li"
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the app as `make run` does, with a home of its own."""
-    with serving(tmp_path_factory.mktemp("home"), AS_PEOPLE_DO) as address:
+def app(indexed_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the app as `make run` does, with a home of its own, for the second time: the sample is indexed."""
+    home = shutil.copytree(indexed_home, tmp_path_factory.mktemp("app") / "home")
+    with serving(home, AS_PEOPLE_DO) as address:
         yield address
 
 

@@ -670,11 +670,11 @@ def test_dragging_the_path_and_the_map_redraws_within_a_frame(view: ViewPage, me
             const surface = document.querySelector(name);
             surface.setPointerCapture = () => {};
             const runs = [];
-            for (let run = 0; run < 4; run++) {
+            for (let run = 0; run < 3; run++) {
               const steps = [];
               const box = surface.getBoundingClientRect();
-              for (let at = 0; at < 60; at++) {
-                const where = { clientX: box.left + (box.width * at) / 60, clientY: box.top + (box.height * at) / 60 };
+              for (let at = 0; at < 30; at++) {
+                const where = { clientX: box.left + (box.width * at) / 30, clientY: box.top + (box.height * at) / 30 };
                 const type = at ? "pointermove" : "pointerdown";
                 const how = { ...where, button: 0, buttons: 1, pointerId: 1, bubbles: true };
                 surface.dispatchEvent(new PointerEvent(type, how));

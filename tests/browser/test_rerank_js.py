@@ -26,7 +26,7 @@ from causalviz.score import ScoreTable
 from causalviz.trace import to_json
 
 SCRIPT = Path(__file__).parents[2] / "assets" / "rerank.js"
-POINTS = 200
+POINTS = 100
 DIM = 12
 
 # Every number of a ranking in one row, in the order of `numbers` below; many rows at once, as raw bytes.

@@ -97,11 +97,11 @@ def test_a_drag_step_is_quick(view: ViewPage, n: int, limit: float, method: str)
         """async () => {
           const slider = document.querySelector(".cv-range-tau");
           const runs = [];
-          for (let run = 0; run < 4; run++) {
+          for (let run = 0; run < 3; run++) {
             const steps = [];
-            for (let at = 0; at < 80; at++) {
+            for (let at = 0; at < 40; at++) {
               const low = Number(slider.min);
-              slider.value = String(low + (1 - low) * at / 80);
+              slider.value = String(low + (1 - low) * at / 40);
               slider.dispatchEvent(new Event("input", { bubbles: true }));
               await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
               steps.push(view.lastStepMs);
