@@ -17,7 +17,7 @@ _SIX = 64
 """Bits of an IPv6 address that are one household's."""
 _BELIEVED = b"x-forwarded-"
 """Headers in which a proxy says by which name and scheme it was called; Gradio would believe them of anybody."""
-_OF_SERVERS = b"x-gradio-"
+_OF_SERVERS = b"x-gradio-server"
 """Headers by which a server of Gradio's own tells its other parts who called; nobody sends them here."""
 _MARK = (b"via", b"1.1 unnamed")
 
@@ -47,9 +47,9 @@ def login_of(scope: Scope) -> str | None:
 
 def without_forwarded(scope: Scope, *, trusted: bool) -> Scope:
     """Leave out what only a proxy may say, unless there is one that is trusted; that there is one stays to be seen."""
-    asked = [pair for pair in scope["headers"] if not pair[0].lower().startswith(_OF_SERVERS)]
-    kept = [pair for pair in asked if trusted or not pair[0].lower().startswith(_BELIEVED)]
-    return {**scope, "headers": kept if len(kept) == len(asked) else [*kept, _MARK]}
+    drop = (_OF_SERVERS,) if trusted else (_BELIEVED, _OF_SERVERS)
+    kept = [pair for pair in scope["headers"] if not pair[0].lower().startswith(drop)]
+    return {**scope, "headers": kept if len(kept) == len(scope["headers"]) else [*kept, _MARK]}
 
 
 class Names:
