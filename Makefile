@@ -50,7 +50,7 @@ fuzz: setup-tests ## damaged files and random cases by the thousand: make fuzz M
 	CAUSALVIZ_MUTANTS=$(MUTANTS) CAUSALVIZ_SEED=$(SEED) CAUSALVIZ_MUTANTS_KEPT=$(VENV) \
 		$(BIN)/pytest tests/documents/test_mutants.py
 	CAUSALVIZ_EXAMPLES=40 $(PYTEST) tests/test_partition.py tests/test_score.py tests/test_rank.py \
-		tests/test_trace.py tests/test_dag.py tests/test_keywords.py tests/documents/test_cleaning.py \
+		tests/test_trace.py tests/test_dag.py tests/test_any_arguments.py tests/test_keywords.py tests/documents/test_cleaning.py \
 		tests/documents/test_chunking.py tests/documents/readers/test_any_bytes.py
 
 golden: setup-tests ## write the golden files anew; read their diff before committing it
