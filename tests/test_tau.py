@@ -19,7 +19,7 @@ from causalviz.evaluation.themes import read_themes
 from causalviz.knowledge_base import RecordEntry, open_knowledge_base, update
 from causalviz.partition import absorbed
 from causalviz.pipeline import Pipeline, SearchSettings
-from causalviz.records import Document, RankSettings
+from causalviz.records import Document, FloatMatrix, RankSettings
 from causalviz.tau import LEAST_TERMS, default_tau, propose_tau
 
 
@@ -127,6 +127,37 @@ def test_a_pipeline_proposes_for_raw_and_centred_vectors(tmp_path: Path) -> None
         assert (trace.settings.tau, trace.default_tau) == (found.tau, found)
     known = replace(asked, encoder=WordEncoder())
     assert (known.default_tau(centred=True).tau, known.default_tau(centred=True).origin) == (0.6, "encoder")
+
+
+class Squeezed(Unknown):
+    """The same directions, with a quarter of the spread: cosines c become 0.75 + c / 4, as encoders differ in scale."""
+
+    dim = Unknown.dim + 1
+
+    def _vector(self, text: str) -> FloatMatrix:
+        inner = WordEncoder()._vector(text)  # noqa: SLF001 - of the same class
+        return np.append(inner / 2, np.sqrt(0.75)).astype(np.float32)
+
+
+def test_an_encoder_of_another_scale_leaves_every_a_and_b_as_they_were(tmp_path: Path) -> None:
+    found = []
+    for encoder in (Unknown(), Squeezed()):
+        asked = pipeline(tmp_path / f"{type(encoder).__name__}.kb", 200, encoder)
+        tau = asked.default_tau(centred=False).tau
+        trace = asked.ask("w1 w2 w3 w4 w5 w6 w7 w8 w9", SearchSettings(theta=-1.0), RankSettings(tau=tau))
+        # The proposal is some pair's own cosine, which the last bit may put on either side; all others are clear of it.
+        found.append(
+            {
+                (candidate.id, term, bool(cosine >= np.float32(tau)))
+                for candidate in trace.candidates
+                for term, cosine, exact in zip(
+                    candidate.terms, candidate.cosines, candidate.exact, strict=True
+                )
+                if not exact and abs(cosine - tau) > 1e-6
+            }
+        )
+    assert found[0] == found[1]
+    assert {in_a for *_, in_a in found[0]} == {True, False}
 
 
 def test_a_small_vocabulary_falls_back_and_says_so(tmp_path: Path) -> None:
