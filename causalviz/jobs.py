@@ -29,10 +29,11 @@ from causalviz.errors import BackendError, CausalvizError, StoppedError
 from causalviz.keywords import Tokenizer
 from causalviz.knowledge_base import open_knowledge_base
 from causalviz.protocols import Encoder, Progress
+from causalviz.settings import Settings
 
 WAITING = "waiting for another indexing to end"
-NICENESS = 10
-"""Low enough for questions to take no longer, high enough to get on beside other work (docs/adr/0010)."""
+NICENESS = 19
+"""The lowest priority but "idle", under which nothing would get on beside other work (docs/adr/0010)."""
 _LOOK = 0.1
 """Seconds between two looks at whether to stop, and between two reports of progress."""
 _START = "from causalviz.jobs import child; child()"
@@ -49,16 +50,28 @@ class Job(Protocol[Result_co]):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rest:
+    """What a job that was stopped at its work leaves to do."""
+
+    job: Job[object]
+    gone: threading.Event
+    """Set when nobody wants that either."""
+
+
 class Runner(Protocol):
     """Where jobs are done."""
 
-    def run(self, job: Job[Result], progress: Progress, stop: threading.Event) -> Result | None:
+    def run(
+        self, job: Job[Result], progress: Progress, stop: threading.Event, rest: Rest | None = None
+    ) -> Result | None:
         """Do a job.
 
         Args:
             job: What is to be done.
             progress: Told a few times a second, in the calling thread. It may raise: that ends the job too.
             stop: Set by whoever wants it to end now; what was finished is kept.
+            rest: What is to be done if it was stopped at its work, before anybody else's turn.
 
         Returns:
             What the job returned; None if it was stopped.
@@ -76,7 +89,9 @@ class InThisProcess:
 
     encoder: Encoder
 
-    def run(self, job: Job[Result], progress: Progress, stop: threading.Event) -> Result | None:
+    def run(
+        self, job: Job[Result], progress: Progress, stop: threading.Event, rest: Rest | None = None
+    ) -> Result | None:
         """Do a job; see Runner."""
 
         def show(done: int, total: int, what: str) -> None:
@@ -87,6 +102,8 @@ class InThisProcess:
         try:
             return job(self.encoder, default_tokenizer(), show)
         except StoppedError:
+            if rest is not None and not rest.gone.is_set():
+                self.run(rest.job, progress, rest.gone)
             return None
 
 
@@ -97,22 +114,29 @@ class ProcessOfItsOwn:
     load: Callable[[], Encoder]
     """Loads the encoder there; it can be pickled."""
 
-    def run(self, job: Job[Result], progress: Progress, stop: threading.Event) -> Result | None:
+    def run(
+        self, job: Job[Result], progress: Progress, stop: threading.Event, rest: Rest | None = None
+    ) -> Result | None:
         """Do a job; see Runner."""
         with _LINE.turn(partial(progress, 0, 1, WAITING), stop) as is_ours:
             if not is_ours:
                 return None
             with _Child(self.load, job) as child:
-                return child.follow(progress, stop)
+                result = child.follow(progress, stop)
+            if result is None and stop.is_set() and rest is not None and not rest.gone.is_set():
+                with _Child(self.load, rest.job) as child_of_the_rest:
+                    child_of_the_rest.follow(progress, rest.gone)
+            return result
 
 
-def runner(encoder: str) -> Runner:
+def runner(encoder: str, settings: Settings | None = None) -> Runner:
     """Choose where a web app's jobs are done.
 
     Args:
         encoder: The name make_encoder knows it by.
+        settings: As for make_encoder. They go to the process through a pipe: a key in them is written nowhere.
     """
-    return ProcessOfItsOwn(ENCODERS.get(encoder) or partial(make_encoder, encoder))
+    return ProcessOfItsOwn(ENCODERS.get(encoder) or partial(make_encoder, encoder, settings))
 
 
 def finish(path: Path, encoder: Encoder, _tokenizer: Tokenizer, progress: Progress) -> None:

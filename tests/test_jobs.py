@@ -17,11 +17,12 @@ import pytest
 from fakes import WordEncoder, silent
 
 from causalviz.errors import BackendError, KnowledgeBaseError, MissingBackendError, StoppedError
-from causalviz.jobs import NICENESS, WAITING, InThisProcess, Line, ProcessOfItsOwn, finish, runner
+from causalviz.jobs import NICENESS, WAITING, InThisProcess, Line, ProcessOfItsOwn, Rest, finish, runner
 from causalviz.keywords import Tokenizer
 from causalviz.knowledge_base import FileEntry, open_knowledge_base, update
 from causalviz.knowledge_base.store import Store
 from causalviz.protocols import Encoder, Progress
+from causalviz.ui.library import Upload
 
 CHILD = ProcessOfItsOwn(WordEncoder)
 SECONDS = 60
@@ -213,14 +214,31 @@ def test_what_a_stopped_run_had_finished_is_kept_and_opens_without_encoding(
         if what.endswith(".txt") and what not in {"0.txt", "1.txt"}:
             stop.set()
 
-    assert CHILD.run(partial(update, path, entries), stop_soon, stop) is None
-    CHILD.run(partial(finish, path), silent, threading.Event())
+    rest = Rest(job=partial(finish, path), gone=threading.Event())
+    assert CHILD.run(partial(update, path, entries), stop_soon, stop, rest) is None
     encoder = WordEncoder()
     opened = open_knowledge_base(path, encoder, silent)
     assert encoder.texts == []
     with Store.open(path) as store:
         assert set(store.hashes()) == set(opened.documents.ids)
     assert len(opened.documents.ids) < 60
+
+
+def test_a_session_that_ends_ends_its_process_and_takes_its_files(tmp_path: Path) -> None:
+    note, upload = tmp_path / "note", Upload()
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(
+            upload.change, lambda _: partial(sleep_beside_a_helper, note), WordEncoder(), CHILD, silent
+        )
+        processes = noted(note)
+        path = upload.path
+        assert path is not None
+        upload.discard()
+        assert running.result(SECONDS) is None
+    assert not path.parent.exists()
+    assert_ended(processes)
+    with pytest.raises(KnowledgeBaseError, match="the page was closed"):
+        upload.change(lambda _: about_itself, WordEncoder(), CHILD, silent)
 
 
 @pytest.fixture

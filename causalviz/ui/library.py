@@ -17,7 +17,7 @@ from causalviz.bootstrap import open_pipeline, sample_pipeline
 from causalviz.documents import Limits
 from causalviz.documents.limits import limits_of
 from causalviz.errors import KnowledgeBaseError
-from causalviz.jobs import Job, Runner, finish, runner
+from causalviz.jobs import Job, Rest, Runner, finish, runner
 from causalviz.keywords import Tokenizer
 from causalviz.knowledge_base import FileEntry, IndexResult, Source, rebuild, reports, update
 from causalviz.knowledge_base.store import Store, named_errors
@@ -30,6 +30,8 @@ from causalviz.ui.models import Models
 SAMPLE_NAME = "sample_kb"
 UPLOADS = "your uploads"
 SUFFIX = ".kb"
+_PATIENCE = 5.0
+"""Seconds the app's end waits for a change to end."""
 _UPLOADS_FILE = f"uploads{SUFFIX}"
 
 T = TypeVar("T")
@@ -64,7 +66,7 @@ class Library:
     @property
     def runner(self) -> Runner:
         """Where knowledge bases are changed, so that questions go on being answered."""
-        return runner(self.models.settings.encoder)
+        return runner(self.models.settings.encoder, self.models.encoder_settings)
 
     @property
     def has_reranker(self) -> bool:
@@ -205,6 +207,7 @@ class Upload:
         """None as long as no file could be read."""
         self._folder: Path | None = None
         self._stop = threading.Event()
+        self._gone = threading.Event()
         self._busy = threading.Lock()
 
     @property
@@ -273,31 +276,50 @@ class Upload:
             raise KnowledgeBaseError("files are being read already; wait for them, or stop that first.")
         try:
             self._stop = stop or threading.Event()
+            if self._gone.is_set():
+                raise KnowledgeBaseError(
+                    "the page was closed, and its documents went with it; reload it, then add them again."
+                )
             path = self._made()
             if not path.exists():
                 Store.create(path, encoder.name).__exit__()
-            result = change_file(path, job_on, runner, progress, self._stop)
-            opened = open_pipeline(path, encoder, lambda *_: None, UPLOADS)
-            self.pipeline = opened if opened.base.documents.ids else None
+            result = change_file(path, job_on, runner, progress, self._stop, gone=self._gone)
+            if not self._gone.is_set():
+                opened = open_pipeline(path, encoder, lambda *_: None, UPLOADS)
+                self.pipeline = opened if opened.base.documents.ids else None
             return result
         finally:
             self._busy.release()
+            if self._gone.is_set():
+                self.discard()
 
     def _made(self) -> Path:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="causalviz-"))
-            atexit.register(self.discard)
+            atexit.register(self.discard, _PATIENCE)
         return self._folder / _UPLOADS_FILE
 
     def stop(self) -> None:
         """Ask a running change to end."""
         self._stop.set()
 
-    def discard(self) -> None:
-        """Stop, and delete the session's files."""
+    def discard(self, patience: float = 0.0) -> None:
+        """Stop, and delete the session's files; those in use are deleted by the change that ends now.
+
+        Args:
+            patience: Seconds to wait for that end.
+        """
+        self._gone.set()
         self.stop()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if not self._busy.acquire(timeout=patience):
+            return
+        try:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                atexit.unregister(self.discard)
+            self.pipeline = None
+        finally:
+            self._busy.release()
 
 
 def add_files(  # noqa: PLR0913, PLR0917 - a job, whose first arguments are bound
@@ -315,12 +337,14 @@ def add_files(  # noqa: PLR0913, PLR0917 - a job, whose first arguments are boun
     return update(path, source, encoder, tokenizer, progress, keep_others=True, limits=limits)
 
 
-def change_file(
+def change_file(  # noqa: PLR0913 - where, what, by whom, and three ways to speak with it
     path: Path,
     job_on: Callable[[Path], Job[T]],
     runner: Runner,
     progress: Progress,
     stop: threading.Event,
+    *,
+    gone: threading.Event | None = None,
 ) -> T | None:
     """Change a copy of a knowledge base and put it in its place: who asks meanwhile sees the one before.
 
@@ -330,6 +354,7 @@ def change_file(
         runner: Does it.
         progress: Told how far it is.
         stop: Ends it; what was finished is kept.
+        gone: Set, together with ``stop``, when nothing of it is wanted any more.
 
     Returns:
         What the job gave; None if it was stopped.
@@ -337,14 +362,15 @@ def change_file(
     Raises:
         CausalvizError: the job failed; then nothing is changed.
     """
+    gone = gone or threading.Event()
     with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as place:
         copy = Path(place) / path.name
         backup(path, copy)
-        result = runner.run(job_on(copy), progress, stop)
-        if stop.is_set():
-            # Ready to be asked before it takes the other's place.
-            runner.run(partial(finish, copy), progress, threading.Event())
-        copy.replace(path)
+        # One that was stopped is made ready to be asked before it takes the other's place.
+        rest = Rest(job=partial(finish, copy), gone=gone)
+        result = runner.run(job_on(copy), progress, stop, rest)
+        if not gone.is_set():
+            copy.replace(path)
     return result
 
 

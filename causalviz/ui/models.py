@@ -179,8 +179,13 @@ class Models:
         Raises:
             CausalvizError: as make_encoder.
         """
-        settings = self._for("encoder", self._settings)
+        settings = self.encoder_settings
         return make_encoder(settings.encoder, settings)
+
+    @property
+    def encoder_settings(self) -> Settings:
+        """What the encoder in use is made with: its server's key is in it."""
+        return self._for("encoder", self._settings)
 
     @property
     def reranker(self) -> Reranker:
