@@ -16,7 +16,7 @@ SENTENCES = 2
 
 def main() -> list[list[str]]:
     """Measure and return rows (what, measured, bar)."""
-    sentences = _sample_sentences()
+    sentences = sample_sentences()
     with tempfile.TemporaryDirectory() as place:
         small, _, _ = _index(Path(place) / "small", SMALL, sentences)
         large, again, opening = _index(Path(place) / "large", LARGE, sentences)
@@ -52,7 +52,8 @@ def _index(folder: Path, size: int, sentences: Sequence[str]) -> tuple[IndexResu
     return first, again, time.perf_counter() - start
 
 
-def _sample_sentences() -> list[str]:
+def sample_sentences() -> list[str]:
+    """Return the sentences of the sample's documents."""
     texts = [
         path.read_text(encoding="utf-8") for path in sorted((ROOT / "sample_kb" / "documents").rglob("*.md"))
     ]

@@ -44,7 +44,9 @@ def run(options: argparse.Namespace) -> None:
         # An encoder that was chosen on the Models page can be chosen otherwise only there.
         if not library.models.may_fail:
             raise
-        sys.stderr.write(f"causalviz: {error} The app starts all the same: choose an encoder on its Models page.\n")
+        sys.stderr.write(
+            f"causalviz: {error} The app starts all the same: choose an encoder on its Models page.\n"
+        )
     serve(library, settings)
 
 

@@ -1,0 +1,87 @@
+"""How long a question takes while another session's files are indexed, as a multiple of what it takes otherwise."""
+
+import os
+import random
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.indexing import sample_sentences
+from causalviz.bootstrap import make_encoder, sample_pipeline
+from causalviz.jobs import runner
+from causalviz.knowledge_base import folder_source, update
+from causalviz.pipeline import Pipeline, SearchSettings
+from causalviz.records import RankSettings
+from causalviz.settings import Settings
+
+ENCODER = "e5-small"
+QUERIES = (
+    "How does ColBERT late interaction work?",
+    "数据出境的安全如何评估",
+    "What makes a review of a drug trustworthy?",
+)
+ROUNDS, IDLE, BUSY = 6, 5.0, 8.0
+"""Both take turns, so that a slow moment of the machine meets them alike; seconds."""
+PAUSE = 0.05
+"""Seconds between an answer and the next question."""
+FILES, SENTENCES = 400, 30
+
+
+def main() -> list[list[str]]:
+    """Measure and return rows (what, measured, bar)."""
+    pipeline = sample_pipeline(make_encoder(ENCODER), Settings.of(), lambda *_: None)
+    idle: list[float] = []
+    busy: list[float] = []
+    done = 0
+    _ask(pipeline, IDLE)
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor() as pool:
+        folder = Path(place) / "texts"
+        _write_texts(folder)
+        for number in range(ROUNDS):
+            idle += _ask(pipeline, IDLE)
+            stop, reached = threading.Event(), [0]
+            job = partial(update, Path(place) / f"{number}.kb", folder_source(folder))
+
+            def note(so_far: int, _total: int, _what: str, reached: list[int] = reached) -> None:
+                reached[0] = so_far
+
+            running = pool.submit(runner(ENCODER).run, job, note, stop)
+            busy += _ask(pipeline, BUSY)
+            stop.set()
+            running.result()
+            done += reached[0]
+    percentiles = [(np.percentile(idle, p), np.percentile(busy, p)) for p in (50, 95)]
+    (idle_50, busy_50), (idle_95, busy_95) = percentiles
+    load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return [
+        [
+            "warm query while indexing / otherwise, p95",
+            f"{busy_95 / idle_95:.2f} ({busy_95 * 1e3:.1f} / {idle_95 * 1e3:.1f} ms; {len(busy)} queries{load})",
+            "<= 1.5",
+        ],
+        ["the same, p50", f"{busy_50 / idle_50:.2f} ({busy_50 * 1e3:.1f} / {idle_50 * 1e3:.1f} ms)", ""],
+        ["indexed meanwhile", f"{done / (ROUNDS * BUSY) / 1e3:.1f} kB/s, from the start of the process", ""],
+    ]
+
+
+def _ask(pipeline: Pipeline, seconds: float) -> list[float]:
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while (start := time.perf_counter()) < end:
+        pipeline.ask(QUERIES[len(times) % len(QUERIES)], SearchSettings(), RankSettings(tau=0.9))
+        times.append(time.perf_counter() - start)
+        time.sleep(PAUSE)
+    return times
+
+
+def _write_texts(folder: Path) -> None:
+    draw, sentences = random.Random(0), sample_sentences()  # noqa: S311 - a reproducible draw
+    folder.mkdir()
+    for number in range(FILES):
+        text = "\n".join(draw.choices(sentences, k=SENTENCES))
+        (folder / f"{number:04d}.txt").write_text(text, encoding="utf-8")
