@@ -35,7 +35,7 @@ class OtherEncoder(WordEncoder):
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     monkeypatch.setitem(bootstrap.ENCODERS, "words", WordEncoder)
     # Jobs are done here: what a process of its own does differently is tested where it is made.
-    monkeypatch.setattr(library_module, "runner", lambda _: InThisProcess(WordEncoder()))
+    monkeypatch.setattr(library_module, "runner", lambda *_: InThisProcess(WordEncoder()))
     settings = Settings(
         home=tmp_path / "home", encoder="words", host="127.0.0.1", port=7860, limits={"upload_bytes": 1000}
     )
