@@ -100,7 +100,16 @@ def _tesseract(program: str, installed: frozenset[str], image: "Image", seconds:
     with TemporaryDirectory() as folder:
         picture, found = Path(folder, "page.png"), Path(folder, "found")
         image.save(picture, compress_level=1)
-        command: list[str | Path] = [program, picture, found, "-l", "+".join(languages), "--psm", layout, "tsv"]
+        command: list[str | Path] = [
+            program,
+            picture,
+            found,
+            "-l",
+            "+".join(languages),
+            "--psm",
+            layout,
+            "tsv",
+        ]
         try:
             subprocess.run(  # noqa: S603 - the program the system finds under that name
                 command,
