@@ -1,11 +1,13 @@
 """The Models page: choose, test, load and unload the encoder, the reranker and the chat model."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import gradio as gr
 
+from causalviz.backends.weights import KNOWN, downloaded, in_cache
 from causalviz.bootstrap import Role
 from causalviz.errors import CausalvizError
 from causalviz.ui import present, present_models
@@ -80,10 +82,11 @@ def build(library: Library, tab: gr.Tab) -> None:
         asker = _asker(request)
         settings = library.models.settings
         refused = refusal(settings, asker)
+        shared = is_shared(settings, asker)
         # What is wrong with the file of choices is for whoever runs the app.
-        remark = "" if is_shared(settings, asker) else settings.remark
+        remark = "" if shared else settings.remark
         words = "\n\n".join(present.plain_markdown(part) for part in (refused, remark) if part)
-        filled = [part for event in events for part in event.fill_in(may_change=not refused)]
+        filled = [part for event in events for part in event.fill_in(may_change=not refused, shared=shared)]
         return gr.Markdown(words, visible=bool(words)), *filled
 
     tab.select(opened, None, [banner, *(part for card in cards for part in card.shown)], **quick)
@@ -166,15 +169,15 @@ class _Events:
         kind, place, url, query, passage, key = (value or "" for value in values)
         return Choice(role=self._role, kind=kind, place=place, url=url, query=query, passage=passage, key=key)
 
-    def fill_in(self, *, may_change: bool) -> list[Any]:
+    def fill_in(self, *, may_change: bool, shared: bool) -> list[Any]:
         """Show what is in use; a stranger is shown no folder and no address."""
-        chosen = self._models.chosen(self._role) if may_change else Choice(role=self._role, kind="")
+        chosen = self._chosen(shared=shared) if may_change else Choice(role=self._role, kind="")
         settled = self._models.settled(self._role)
         return [
             self._state(),
             gr.Radio(value=chosen.kind if chosen.kind in SUGGESTED[self._role] else None, visible=may_change),
             *self._fields(chosen),
-            self._needs(chosen, shared=False) if may_change else "",
+            self._needs(chosen, shared=shared) if may_change else "",
             present.plain_markdown(present_models.settled_words(settled)),
             gr.Button(visible=may_change),
             gr.Button(visible=may_change, interactive=not settled),
@@ -183,13 +186,19 @@ class _Events:
 
     def kind(self, request: gr.Request, kind: str) -> Any:  # noqa: ANN401 - component updates
         """Show the fields a kind has, with what is in use or the first suggestion filled in."""
-        chosen = self._models.chosen(self._role)
+        chosen = self._chosen(shared=self._is_shared(request))
         if chosen.kind != kind or self._refusal(request):
             place = next(iter(SUGGESTED[self._role].get(kind, ())), "")
             chosen = Choice(
                 role=self._role, kind=kind, place=place, url=ADDRESSES[0] if kind in SERVERS else ""
             )
         return *self._fields(chosen), ""
+
+    def _chosen(self, *, shared: bool) -> Choice:
+        chosen = self._models.chosen(self._role)
+        if not shared:
+            return chosen
+        return replace(chosen, place="" if Path(chosen.place).is_dir() else chosen.place, url="")
 
     def needs(self, request: gr.Request, *values: str) -> str:
         """Say what loading would take, where that can be told yet; a stranger learns nothing of this disk."""
@@ -230,16 +239,28 @@ class _Events:
             yield present.plain_markdown(refused), gr.skip(), gr.skip(), gr.skip()
             return
         shared = self._is_shared(request)
+        yield "At work …", gr.skip(), gr.skip(), gr.skip()
         try:
             for found in watched(work):
                 if isinstance(found, str):
                     # What was typed as a key has been taken; it is not sent back.
-                    yield present.plain_markdown(found), "", self._state(), self._needs(choice, shared=shared)
+                    words = f"✓ {present.plain_markdown(found)}"
+                    yield words, "", self._state(), self._needs(choice, shared=shared)
                 else:
-                    yield f"At work for {found:.0f} s …", gr.skip(), gr.skip(), gr.skip()
+                    words = f"At work for {found:.0f} s{self._fetched(choice)} …"
+                    yield words, gr.skip(), gr.skip(), gr.skip()
         except CausalvizError as error:
-            words = present.plain_markdown(present.without_places(str(error)))
+            words = f"**Not usable:** {present.plain_markdown(present.without_places(str(error)))}"
             yield words, gr.skip(), self._state(), self._needs(choice, shared=shared)
+
+    @staticmethod
+    def _fetched(choice: Choice) -> str:
+        """Say how much of a download has come."""
+        known = KNOWN.get(choice.place)
+        if known is None or in_cache(choice.place):
+            return ""
+        here, whole = (present_models.gigabytes(size) for size in (downloaded(choice.place), known.download))
+        return f", {here} of {whole} downloaded"
 
     def _fields(self, chosen: Choice) -> list[Any]:
         """Update the hint and the fields: place, address, key, what is put before questions and passages."""
@@ -264,11 +285,11 @@ class _Events:
 
     def _needs(self, choice: Choice, *, shared: bool) -> str:
         try:
-            return present.plain_markdown(
-                present_models.needs_words(self._models.needs(choice, shared=shared))
-            )
+            needs = self._models.needs(choice, shared=shared)
         except CausalvizError:
             return ""  # not complete yet; Test and Use say what is missing
+        words = present.plain_markdown(present_models.needs_words(needs))
+        return f"**⚠** {words}" if needs.short_of else words
 
     def _state(self) -> str:
         return f"**In use:** {present.plain_markdown(present_models.state_words(self._models, self._role))}"
