@@ -10,7 +10,7 @@ from causalviz.ui.present_judging import METHOD_WORDS
 
 NO_MODEL = (
     "No chat model is set up here, so these are the finished prompts: copy one into an assistant of your choice, or "
-    "name a model in CAUSALVIZ_CHAT_MODEL (its server in CAUSALVIZ_CHAT_URL) and start again to read answers here."
+    "choose a model on the Models page to read answers here."
 )
 _MISSING_SHOWN = 6
 
