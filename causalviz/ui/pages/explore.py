@@ -10,10 +10,11 @@ import gradio as gr
 from causalviz.errors import CausalvizError, StoppedError
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings, Trace, Unit
-from causalviz.ui import present
+from causalviz.ui import present, present_models
 from causalviz.ui.crossing import Crossing
 from causalviz.ui.judging import default_choice
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
+from causalviz.ui.models import Models
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.missing import MissingDrawer
 from causalviz.ui.pages.uploads import UploadDrawer
@@ -96,6 +97,8 @@ class Explore:
     ruling: gr.Markdown
     """Says by which method a new question is ranked, where a calibration has a say."""
     missing: gr.Dropdown
+    encoder: gr.Markdown
+    """Says which encoder ranks what is shown."""
     inputs: Sequence[gr.components.Component]
     """What decides what is asked: the question, the knowledge base, the session's documents, the search options."""
     ask: Callable[..., Any]
@@ -103,14 +106,14 @@ class Explore:
     crossed: gr.State
     """What the cross-encoder scored last."""
     cross: Callable[[Asked, gr.Request], Iterator[Any]]
-    """Scores what was asked last, where a reranker is chosen, and tells how far it is; gives ``view`` and ``crossed``."""
+    """Scores what was asked last where a reranker is chosen, tells how far it is; gives ``view`` and ``crossed``."""
 
     def follow(self, event: Any) -> None:  # noqa: ANN401 - Gradio's dependency has no public name
         """Bring what belongs to a trace after an event that puts one into ``view`` and ``asked``."""
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         # The texts follow in a second message: finding keywords in them takes longer than ranking.
         event.then(_Answers.texts, self.asked, self.view, **private)
-        event.then(MissingDrawer.choices, self.asked, self.missing, **private)
+        event.then(_Answers.beside, self.asked, [self.missing, self.encoder], **private)
         # A cross-encoder takes seconds: the ranking is there before, and its scores come in when it is done.
         # A new question must not wait for the scores of the one before, which it stops.
         private["trigger_mode"] = "multiple"
@@ -159,6 +162,7 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
             shown = gr.Textbox(visible=False)
     uploads.lay_out_report()
     ruling = gr.Markdown(visible=False, elem_id="ruling")
+    encoder = gr.Markdown(lambda: _encoder_words(library.models), elem_id="encoder")
     view = gr.HTML(
         "",
         html_template='<div class="causalviz-root"></div>',
@@ -189,6 +193,7 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
         asked=asked,
         ruling=ruling,
         missing=missing.document,
+        encoder=encoder,
         inputs=inputs,
         ask=answers.asked,
         crossed=gr.State(None, time_to_live=_SESSION_SECONDS),
@@ -261,6 +266,12 @@ class _Answers:
         return present.trace_message(crossed[1]), (last[0], crossed[1])
 
     @staticmethod
+    def beside(last: Asked) -> Any:  # noqa: ANN401 - component updates
+        """Give what else belongs to a trace: the documents it may lack, and its encoder."""
+        words = gr.skip() if last is None else f"Ranked by encoder {present.plain_markdown(last[1].encoder)}"
+        return MissingDrawer.choices(last), words
+
+    @staticmethod
     def texts(last: Asked) -> Any:  # noqa: ANN401 - a message, or no update
         """Give the texts of what was asked last."""
         if last is None:
@@ -295,6 +306,11 @@ class _Answers:
     def ask_again(self, link: str, *values: Any) -> Any:  # noqa: ANN401 - as ask
         """Ask what a share link filled in; nothing without one."""
         return self.ask(*values) if present.shared_question(link) else [gr.skip()] * 3
+
+
+def _encoder_words(models: Models) -> str:
+    """Say what the next question is ranked by, without loading it."""
+    return f"Ranked by encoder {present.plain_markdown(present_models.model_name(models.chosen('encoder')))}"
 
 
 def _search_options() -> list[gr.components.Component]:

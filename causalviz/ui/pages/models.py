@@ -11,7 +11,7 @@ from causalviz.backends.weights import KNOWN, downloaded, in_cache
 from causalviz.bootstrap import Role
 from causalviz.errors import CausalvizError
 from causalviz.ui import present, present_models
-from causalviz.ui.library import Library
+from causalviz.ui.library import SAMPLE_NAME, Library
 from causalviz.ui.managing import Manager
 from causalviz.ui.models import (
     ADDRESSES,
@@ -217,12 +217,21 @@ class _Events:
         choice = self.choice(*values)
         shared = self._is_shared(request)
 
+        far = ""
+
+        def tell(done: int, total: int, _: str) -> None:
+            nonlocal far
+            far = f", indexing the sample with it: {done / max(total, 1):.0%}"
+
         def used() -> str:
             tried = self._models.use(choice, shared=shared)
             words = f"In use now. {self._said(tried)}" if tried else "Off now."
+            if self._role == "encoder":
+                # Here its progress can be seen; the first question would seem to hang.
+                self._library.pipeline(SAMPLE_NAME, tell)
             return " ".join(filter(None, (words, self._to_rebuild())))
 
-        yield from self._run(choice, request, used)
+        yield from self._run(choice, request, used, lambda: far)
 
     def unload(self, request: gr.Request, *values: str) -> Iterator[Any]:
         """Give the memory back."""
@@ -233,8 +242,14 @@ class _Events:
 
         yield from self._run(self.choice(*values), request, unloaded)
 
-    def _run(self, choice: Choice, request: gr.Request, work: Callable[[], str]) -> Iterator[Any]:
-        """Do what may take minutes: how long it has taken, what came of it, and the card's other lines."""
+    def _run(
+        self,
+        choice: Choice,
+        request: gr.Request,
+        work: Callable[[], str],
+        far: Callable[[], str] = lambda: "",
+    ) -> Iterator[Any]:
+        """Do what may take minutes: how far it is, what came of it, and the card's other lines."""
         if refused := self._refusal(request):
             yield present.plain_markdown(refused), gr.skip(), gr.skip(), gr.skip()
             return
@@ -247,7 +262,7 @@ class _Events:
                     words = f"✓ {present.plain_markdown(found)}"
                     yield words, "", self._state(), self._needs(choice, shared=shared)
                 else:
-                    words = f"At work for {found:.0f} s{self._fetched(choice)} …"
+                    words = f"At work for {found:.0f} s{far() or self._fetched(choice)} …"
                     yield words, gr.skip(), gr.skip(), gr.skip()
         except CausalvizError as error:
             words = f"**Not usable:** {present.plain_markdown(present.without_places(str(error)))}"
