@@ -356,22 +356,14 @@ class Models:
         Raises:
             ParameterError: the choice is not complete, or not allowed.
         """
-        role, kind, url = choice.role, choice.kind, choice.url.strip()
-        if max(map(len, (choice.place, url, choice.query, choice.passage, choice.key))) > _LONGEST:
-            raise ParameterError(f"a field holds more than {_LONGEST:,} characters; shorten it.")
-        place = _place(choice)
-        if kind not in SUGGESTED[role] and not (role == "encoder" and kind in ENCODERS):
-            raise ParameterError("the page sent a kind of model that does not exist; reload the page.")
-        if kind in SERVERS and not place:
-            raise ParameterError(
-                "a server needs the name of one of its models; type it as the server calls it."
-            )
-        if kind in {"st", "flag", "flag-reranker", "cross"} and not place:
-            raise ParameterError("no model is named yet; type a hub id or a folder, or choose a suggestion.")
-        if kind in SERVERS:
-            url = self._checked_address(role, url)
+        role, kind, place = choice.role, choice.kind, _complete(choice)
+        url = self._checked_address(role, choice.url.strip()) if kind in SERVERS else ""
         if shared:
             self._check_shared(choice, place)
+        if kind not in SERVERS and place.startswith(("/", ".", "~")) and not Path(place).is_dir():
+            raise ParameterError(
+                f"there is no folder '{place}' on this machine; correct it, or type a hub id."
+            )
         named = kind if place in {"", _OWN_NAMES.get(kind)} else f"{kind}:{place}"
         match role:
             case "encoder":
@@ -524,6 +516,25 @@ def watched(work: Callable[[], Found], every: float = 1.0) -> Iterator[float | F
         while not wait([running], timeout=every).done:
             yield time.monotonic() - started
         yield running.result()
+
+
+def _complete(choice: Choice) -> str:
+    """Return the id, folder or name of a choice that lacks nothing.
+
+    Raises:
+        ParameterError: it lacks something, or makes no sense.
+    """
+    role, kind = choice.role, choice.kind
+    if max(map(len, (choice.place, choice.url, choice.query, choice.passage, choice.key))) > _LONGEST:
+        raise ParameterError(f"a field holds more than {_LONGEST:,} characters; shorten it.")
+    place = _place(choice)
+    if kind not in SUGGESTED[role] and not (role == "encoder" and kind in ENCODERS):
+        raise ParameterError("the page sent a kind of model that does not exist; reload the page.")
+    if kind in SERVERS and not place:
+        raise ParameterError("a server needs the name of one of its models; type it as the server calls it.")
+    if kind in {"st", "flag", "flag-reranker", "cross"} and not place:
+        raise ParameterError("no model is named yet; type a hub id or a folder, or choose a suggestion.")
+    return place
 
 
 def _place(choice: Choice) -> str:

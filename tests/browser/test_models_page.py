@@ -124,7 +124,7 @@ def test_an_encoder_is_tested_used_named_on_explore_and_unloaded(
 ) -> None:
     visit(page, app)
     ask(page, QUESTION)
-    expect(page.locator("#encoder span.md")).to_have_text("Ranked by encoder words", timeout=IDLE)
+    expect(page.locator("#explore-view")).to_contain_text("encoder words", timeout=IDLE)
 
     card = models(page, "encoder")
     expect(card.locator(".prose.models-state")).to_contain_text("words, in memory")
@@ -144,7 +144,7 @@ def test_an_encoder_is_tested_used_named_on_explore_and_unloaded(
 
     page.get_by_role("tab", name="Explore").click()
     ask(page, "How do token vectors work?")
-    expect(page.locator("#encoder span.md")).to_contain_text("Ranked by encoder st:plain@", timeout=IDLE)
+    expect(page.locator("#explore-view")).to_contain_text("encoder st:plain@", timeout=IDLE)
     # what the encoder before made is refused by name, not mixed in
     choose_base(page, "mine")
     page.click("button#ask")

@@ -304,6 +304,8 @@ def test_a_second_change_at_the_same_time_is_refused(settings: Settings, tiny: d
         (Choice(role="encoder", kind="st", place="x" * 1001), "more than 1,000 characters"),
         (Choice(role="encoder", kind="st", place="x" * 600), "can be neither a hub id nor a folder"),
         (Choice(role="encoder", kind="st", place="~nobody-here/x"), "can be neither a hub id nor a folder"),
+        (Choice(role="chat", kind="local", place="/nowhere/at all"), "there is no folder '/nowhere/at all'"),
+        (Choice(role="reranker", kind="cross", place="./nowhere"), "there is no folder './nowhere'"),
         (Choice(role="encoder", kind="st", place="a\0b"), "cannot load encoder|neither a hub id"),
     ],
 )

@@ -10,11 +10,10 @@ import gradio as gr
 from causalviz.errors import CausalvizError, StoppedError
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings, Trace, Unit
-from causalviz.ui import present, present_models
+from causalviz.ui import present
 from causalviz.ui.crossing import Crossing
 from causalviz.ui.judging import default_choice
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
-from causalviz.ui.models import Models
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.missing import MissingDrawer
 from causalviz.ui.pages.uploads import UploadDrawer
@@ -97,8 +96,6 @@ class Explore:
     ruling: gr.Markdown
     """Says by which method a new question is ranked, where a calibration has a say."""
     missing: gr.Dropdown
-    encoder: gr.Markdown
-    """Says which encoder ranks what is shown."""
     inputs: Sequence[gr.components.Component]
     """What decides what is asked: the question, the knowledge base, the session's documents, the search options."""
     ask: Callable[..., Any]
@@ -113,7 +110,7 @@ class Explore:
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         # The texts follow in a second message: finding keywords in them takes longer than ranking.
         event.then(_Answers.texts, self.asked, self.view, **private)
-        event.then(_Answers.beside, self.asked, [self.missing, self.encoder], **private)
+        event.then(MissingDrawer.choices, self.asked, self.missing, **private)
         # A cross-encoder takes seconds: the ranking is there before, and its scores come in when it is done.
         # A new question must not wait for the scores of the one before, which it stops.
         private["trigger_mode"] = "multiple"
@@ -162,7 +159,6 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
             shown = gr.Textbox(visible=False)
     uploads.lay_out_report()
     ruling = gr.Markdown(visible=False, elem_id="ruling")
-    encoder = gr.Markdown(lambda: _encoder_words(library.models), elem_id="encoder")
     view = gr.HTML(
         "",
         html_template='<div class="causalviz-root"></div>',
@@ -193,7 +189,6 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
         asked=asked,
         ruling=ruling,
         missing=missing.document,
-        encoder=encoder,
         inputs=inputs,
         ask=answers.asked,
         crossed=gr.State(None, time_to_live=_SESSION_SECONDS),
@@ -266,12 +261,6 @@ class _Answers:
         return present.trace_message(crossed[1]), (last[0], crossed[1])
 
     @staticmethod
-    def beside(last: Asked) -> Any:  # noqa: ANN401 - component updates
-        """Give what else belongs to a trace: the documents it may lack, and its encoder."""
-        words = gr.skip() if last is None else f"Ranked by encoder {present.plain_markdown(last[1].encoder)}"
-        return MissingDrawer.choices(last), words
-
-    @staticmethod
     def texts(last: Asked) -> Any:  # noqa: ANN401 - a message, or no update
         """Give the texts of what was asked last."""
         if last is None:
@@ -306,11 +295,6 @@ class _Answers:
     def ask_again(self, link: str, *values: Any) -> Any:  # noqa: ANN401 - as ask
         """Ask what a share link filled in; nothing without one."""
         return self.ask(*values) if present.shared_question(link) else [gr.skip()] * 3
-
-
-def _encoder_words(models: Models) -> str:
-    """Say what the next question is ranked by, without loading it."""
-    return f"Ranked by encoder {present.plain_markdown(present_models.model_name(models.chosen('encoder')))}"
 
 
 def _search_options() -> list[gr.components.Component]:

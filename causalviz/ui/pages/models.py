@@ -265,7 +265,9 @@ class _Events:
                     words = f"At work for {found:.0f} s{far() or self._fetched(choice)} …"
                     yield words, gr.skip(), gr.skip(), gr.skip()
         except CausalvizError as error:
-            words = f"**Not usable:** {present.plain_markdown(present.without_places(str(error)))}"
+            # Whoever runs the app typed the folder, and looks for what is wrong with it.
+            sentence = present.without_places(str(error)) if shared else str(error)
+            words = f"**Not usable:** {present.plain_markdown(sentence)}"
             yield words, gr.skip(), self._state(), self._needs(choice, shared=shared)
 
     @staticmethod
