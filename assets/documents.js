@@ -596,6 +596,7 @@
     let shows = 0;
     let brought = "";
     let last = "";
+    let drawn = "";
 
     function fail(error) {
       setText(alert, error.message);
@@ -671,7 +672,10 @@
     function listed(message) {
       limits = message.limits;
       setText(zone.querySelector(".doc-limits"), `Up to ${bytes(limits.file)} a file and ${bytes(limits.upload)} at once. A file of the same name is replaced. ${message.formats}`);
-      cards.replaceChildren(...message.bases.map(card));
+      const now = JSON.stringify([message.bases, base && base.name]);
+      // A card drawn anew in the middle of a click would lose it.
+      if (now !== drawn) cards.replaceChildren(...message.bases.map(card));
+      drawn = now;
       trash.replaceChildren(...message.deleted.map((one) => h(
         "li", null, foreign("b", one.name), h("span.doc-soft", null, ` deleted ${moment(one.deleted)}, ${bytes(one.size)} `),
         tool("Undo", () => act({ kind: "restore", id: one.id }, (made) => `“${made}” is back.`), { "aria-label": `Bring ${isolate(one.name)} back` }),

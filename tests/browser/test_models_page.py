@@ -94,7 +94,10 @@ def visit(page: Page, address: str) -> None:
 
 
 def models(page: Page, role: str) -> Locator:
-    page.get_by_role("tab", name="Models").click()
+    # Opening the page fills it in; what is chosen before that would be lost.
+    with page.expect_response(lambda response: "/run/" in response.url) as filled:
+        page.get_by_role("tab", name="Models").click()
+    filled.value.finished()
     card = page.locator(f"#models-{role}")
     expect(card.locator(".prose.models-state")).to_contain_text("In use:", timeout=IDLE)
     return card

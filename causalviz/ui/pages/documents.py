@@ -24,6 +24,7 @@ from causalviz.ui.library import UPLOADS, Library, Upload
 from causalviz.ui.managing import Incoming, Manager
 from causalviz.ui.pages.calibrate import base_choices
 from causalviz.ui.pages.explore import EXPLORE, Explore
+from causalviz.ui.pages.uploads import INDEXING
 
 _SESSION_SECONDS = 6 * 3600
 _TOLD_SECONDS = 0.25
@@ -98,8 +99,7 @@ def build(library: Library, explored: Explore, around: Around) -> None:
         page.run,
         [explored.upload, explored.base],
         [run, explored.upload, explored.base],
-        concurrency_limit=4,
-        concurrency_id="documents",
+        **INDEXING,
         **private,
     )
     around.blocks.unload(page.close)

@@ -173,8 +173,16 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
     private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
     linked = blocks.load(answers.fill_in, shown, inputs, js=_READ_LINK, **private)
+    # Of the questions asked before an answer is in, the last is answered; Gradio's default would drop them all.
     asking = [
-        trigger(answers.ask, inputs, [view, asked, ruling], js=_SHOW_LOADING, **private)
+        trigger(
+            answers.ask,
+            inputs,
+            [view, asked, ruling],
+            js=_SHOW_LOADING,
+            trigger_mode="always_last",
+            **private,
+        )
         for trigger in (ask.click, question.submit, picked.then)
     ]
     asking.append(

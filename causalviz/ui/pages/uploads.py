@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from causalviz.ui import present
 from causalviz.ui.library import SAMPLE_NAME, UPLOADS, Library, Upload
 
 _SESSION_SECONDS = 6 * 3600
+INDEXING: Mapping[str, Any] = {"concurrency_id": "indexing", "concurrency_limit": 16}
+"""Of events that index: they take no slot of another. One works; the others wait in threads, of which Gradio has 40."""
 
 
 class UploadDrawer:
@@ -69,7 +71,14 @@ class UploadDrawer:
         private: dict[str, Any] = {"api_visibility": "private"}
         outputs = [base, self._said, self._report, self._files, view]
         begun = self._add.click(self.begin, self.upload, self.upload, show_progress="hidden", **private)
-        begun.then(self._on_add, [self._files, self.upload], outputs, show_progress_on=self._files, **private)
+        begun.then(
+            self._on_add,
+            [self._files, self.upload],
+            outputs,
+            show_progress_on=self._files,
+            **INDEXING,
+            **private,
+        )
         self._stop.click(self._on_stop, self.upload, None, queue=False, **private)
         self._keep.click(
             self._on_keep, [self._name, self.upload], [base, self._said], show_progress="hidden", **private
