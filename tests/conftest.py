@@ -18,7 +18,8 @@ BROWSER = Path(__file__).parent / "browser"
 GOLDEN = Path(__file__).parent / "golden"
 
 LONGEST_FIRST = (
-    "browser/test_app.py", "backends/test_encoders.py", "browser/test_documents_page.py", "browser/test_answer_page.py",
+    "browser/test_app.py", "browser/test_models_page.py", "browser/test_several_browsers.py",
+    "backends/test_encoders.py", "browser/test_documents_page.py", "browser/test_answer_page.py",
     "browser/test_strangers.py", "browser/test_calibrate.py", "test_reproduce.py", "browser/test_explain_view.py",
     "test_cli.py", "browser/test_evaluate_page.py", "browser/test_rerank_js.py", "browser/test_view.py",
     "browser/test_tune.py", "backends/test_rerankers.py", "documents/test_mutants.py",
@@ -30,7 +31,7 @@ settings.register_profile(
     "causalviz",
     deadline=None,
     print_blob=True,
-    max_examples=50 * int(os.environ.get("CAUSALVIZ_EXAMPLES", "1")),
+    max_examples=30 * int(os.environ.get("CAUSALVIZ_EXAMPLES", "1")),
 )
 settings.load_profile("causalviz")
 

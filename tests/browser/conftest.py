@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = Path(os.environ.get("CAUSALVIZ_CHROMIUM", "/usr/bin/chromium"))
 FLAGS = [
@@ -17,6 +17,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# A busy machine takes longer than the usual 5 s to show what is right.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
