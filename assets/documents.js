@@ -597,6 +597,7 @@
     let brought = "";
     let last = "";
     let drawn = "";
+    let turning = null;
 
     function fail(error) {
       setText(alert, error.message);
@@ -685,7 +686,14 @@
       last = JSON.stringify([message.bases, message.deleted]);
     }
 
-    async function show(wantedName) {
+    /** Show a knowledge base. */
+    function show(wantedName) {
+      const turned = turn(wantedName);
+      turning = turned.catch(() => null);
+      return turned;
+    }
+
+    async function turn(wantedName) {
       const mine = ++shows;
       const message = await ask({ kind: "show", name: wantedName });
       if (mine !== shows) return; // another one was asked for meanwhile
@@ -855,6 +863,7 @@
     }
 
     async function bring(all) {
+      await turning; // files go to what was chosen last, not to what was shown until then: that may be everybody's
       const some = all.filter((one) => wanted(one.name));
       if (!some.length || running) return;
       const heavy = some.reduce((sum, one) => sum + (one.file.size > limits.file ? 0 : one.file.size), 0);
