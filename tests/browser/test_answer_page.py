@@ -224,7 +224,7 @@ def test_without_a_model_the_prompts_are_shown_and_copied(page: Page, home: Path
         page.get_by_role("button", name="Copy the prompt").first.click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()") == prompt.input_value()
-        page.goto("about:blank")  # before the app ends under it
+        page.close()  # before the app ends under it
 
 
 def test_half_a_setting_is_told(page: Page, home: Path) -> None:
@@ -233,7 +233,7 @@ def test_half_a_setting_is_told(page: Page, home: Path) -> None:
         answer(page)
         alert = page.locator("#answer-view [role=alert]")
         expect(alert).to_contain_text("CAUSALVIZ_CHAT_MODEL names no model", timeout=30_000)
-        page.goto("about:blank")
+        page.close()
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (1920, "light")])
