@@ -7,8 +7,7 @@ BIN := $(VENV)/bin
 # Three at a time: browser tests wait more than they compute. A file's tests stay together: they share what they set up;
 # files come in the order of tests/conftest.py.
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
-# What is imported is compiled then: most of what these packages hold never is.
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 # What `make fuzz` tries; files that fail are kept in .venv.
 MUTANTS ?= 20000
