@@ -183,8 +183,8 @@ def test_what_is_kept_can_be_chosen_by_everybody(
 ) -> None:
     upload(explore, write_uploads(tmp_path))
     for name, answer in [
-        ("Your Uploads", "already a knowledge base"),
-        ("SAMPLE_KB", "already"),
+        ("Your Uploads", "already a knowledge base 'Your Uploads'"),
+        ("SAMPLE_KB", "already a knowledge base 'SAMPLE_KB'"),
         ("名前 1", "Kept as 名前 1"),
     ]:
         explore.locator("#keep-name textarea, #keep-name input").fill(name)

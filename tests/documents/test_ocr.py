@@ -1,7 +1,6 @@
 """Text recognition with the engine of this machine. What it must find was drawn here or read off the page by eye."""
 
 import io
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from documents.builders import needs_shared, office
 from PIL import Image, ImageDraw, ImageFont
 
 from causalviz.documents import Limits, read_document
-from causalviz.documents.readers.ocr import find_engine
+from causalviz.documents.readers.ocr import Recognised, find_engine
 from causalviz.errors import UnreadableFileError
 from causalviz.records import Document
 
@@ -19,7 +18,11 @@ ENGINE = find_engine()
 needs_engine = pytest.mark.skipif(
     ENGINE is None, reason="no text recognition (tesseract, rapidocr) is installed"
 )
+needs_chinese = pytest.mark.skipif(
+    ENGINE is None or not ENGINE.reads_chinese, reason="no text recognition that reads Chinese is installed"
+)
 NAME = ENGINE.name if ENGINE else ""
+HOW = ENGINE and Recognised(engine=NAME, reads_chinese=ENGINE.reads_chinese).how
 LINES = ["Data export assessment", "Chapter seven"]
 WORDS = " ".join(LINES).split()
 # An orientation tag: the camera lay on its side.
@@ -63,7 +66,7 @@ def test_a_scanned_page_is_read_and_the_report_says_how() -> None:
     document = read("a.pdf", scans(picture()))
     assert document.text.split() == WORDS
     assert document.reader == f"pdf, {NAME}"
-    assert document.warnings == (f"1 page (1): read by text recognition ({NAME}), which makes mistakes",)
+    assert document.warnings == (f"1 page (1): {HOW}",)
 
 
 @needs_engine
@@ -119,7 +122,7 @@ def test_pictures_are_read(name: str, data: bytes) -> None:
     document = read(name, data)
     assert document.text.split() == WORDS
     assert document.reader == f"image, {NAME}"
-    assert document.warnings == (f"read by text recognition ({NAME}), which makes mistakes",)
+    assert document.warnings == (HOW,)
 
 
 @needs_engine
@@ -140,12 +143,39 @@ def test_black_on_nothing_is_read_as_black_on_white() -> None:
             "scan_medical_report.pdf",
             ["Blood Pressure\t142/88 mmHg\t120/80 mmHg\tELEVATED", "Hypertension (diagnosed 2019) - controlled"],
         ),
-        ("corrupt_malformed_932.pdf", ["年度第二期债务融资工具定向", "之签字页,本页无正文"]),
+        pytest.param(
+            "corrupt_malformed_932.pdf",
+            ["年度第二期债务融资工具定向", "之签字页,本页无正文"],
+            marks=needs_chinese,
+        ),
+        ("cid_non_unicode_cmap.pdf", ["prost"]),  # its letters, drawn by its own font, are Czech
+        pytest.param("cid_identity_no_tounicode_garbled.pdf", ["其他参考数据"], marks=needs_chinese),
     ],
 )  # fmt: skip
 def test_real_scans(name: str, words: list[str]) -> None:
     text = read(name, office(name), ocr_pages=1).text
     assert [passage for passage in words if passage not in text] == []
+
+
+@needs_engine
+@needs_shared
+def test_letters_of_a_font_that_is_not_here_are_not_recognised() -> None:
+    assert refusal("a.pdf", office("cid_identity_no_tounicode_mojibake.pdf")).startswith(
+        "unreadable text was found"
+    )
+
+
+def test_a_tesseract_without_chinese_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert "which is not here" not in Recognised(engine="tesseract", texts=("text",)).how
+    program = tmp_path / "tesseract"
+    program.write_text("#!/bin/sh\n[ $1 = --list-langs ] && printf 'List:\\neng\\n' && exit 0\nexit 1\n")
+    program.chmod(0o755)
+    without_any_engine(monkeypatch, tmp_path)
+    for name, data in (("a.pdf", scans(picture())), ("a.png", saved(picture(), "PNG"))):
+        assert refusal(name, data).endswith(
+            "text recognition (tesseract) finds none: use a sharper scan, or for Chinese install its data "
+            "(tesseract-ocr-chi-sim), which is not here."
+        )
 
 
 def without_any_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,14 +192,15 @@ def test_without_an_engine_the_refusal_says_what_to_install(
     assert refusal("a.pdf", scans(picture())).startswith("no readable text (scanned?) was found")
 
 
-@pytest.mark.skipif(NAME != "tesseract", reason="tesseract is not installed")
-def test_a_tesseract_that_fails_gives_no_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    program = tmp_path / "tesseract"
-    program.write_text("#!/bin/sh\n[ $1 = --list-langs ] && printf 'List:\\neng\\n' && exit 0\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert shutil.which("tesseract") == str(program)
-    assert "finds none" in refusal("a.pdf", scans(picture()))
+@needs_shared
+def test_without_an_engine_letters_that_could_be_drawn_are_refused_with_that_cure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    without_any_engine(monkeypatch, tmp_path)
+    assert "or install Tesseract" in refusal("a.pdf", office("cid_non_unicode_cmap.pdf"))
+    assert refusal("a.pdf", office("cid_identity_no_tounicode_mojibake.pdf")).endswith(
+        "the file it was made from."
+    )
 
 
 @pytest.mark.parametrize(

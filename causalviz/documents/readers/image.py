@@ -46,22 +46,20 @@ def read_image(data: bytes, limits: Limits) -> ReadText:
             f"a picture was found, and no text recognition (OCR) is installed here; {INSTALL}."
         )
     texts = {number: text for number, text in enumerate(found.texts, 1) if text}
+    why_missed = found.why_missed(count, limits)
     if not texts:
-        raise UnreadableFileError(
-            f"no readable text was found in the picture by text recognition ({found.engine}); use a sharper one, or "
-            "leave it out."
-        )
-    missed = (
-        f"pages from {len(found.texts) + 1} on left out; text recognition ({found.engine}) stops after "
-        f"{limits.ocr_pages:,} pages or {limits.ocr_seconds:,.0f} seconds: split the file"
-    )
+        raise UnreadableFileError(f"no readable text was found in the picture; {why_missed}.")
     return ReadText(
         parts=tuple(Part(text, f"page {number}" if count > 1 else "") for number, text in texts.items()),
         pages=count if count > 1 else None,
         recognised_by=found.engine,
         warnings=(
-            f"read by text recognition ({found.engine}), which makes mistakes",
-            *([missed] if len(found.texts) < count else []),
+            found.how,
+            *(
+                [f"pages from {len(found.texts) + 1} on left out; {why_missed}"]
+                if len(found.texts) < count
+                else []
+            ),
         ),
     )
 

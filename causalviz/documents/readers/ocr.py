@@ -25,8 +25,9 @@ from causalviz.documents.limits import Limits
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+CHINESE_DATA = "tesseract-ocr-chi-sim"
 INSTALL = (
-    "install Tesseract with its Chinese data (tesseract-ocr and tesseract-ocr-chi-sim) or `pip install rapidocr "
+    f"install Tesseract with its Chinese data (tesseract-ocr and {CHINESE_DATA}) or `pip install rapidocr "
     "onnxruntime`"
 )
 """The cure where there is no engine."""
@@ -46,6 +47,7 @@ class Engine:
     name: str
     read: Callable[["Image", float], str]
     """Text of a grey picture; TimeoutError after so many seconds (RapidOCR takes the time it needs)."""
+    reads_chinese: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +58,31 @@ class Recognised:
     """None where none is installed."""
     texts: tuple[str, ...] = ()
     """Of the first pictures, "" where nothing was found; fewer than there are where a limit was met."""
+    reads_chinese: bool = True
+
+    @property
+    def how(self) -> str:
+        """What to say of texts that were found."""
+        less = (
+            "" if self.reads_chinese else f"; Chinese would need its data ({CHINESE_DATA}), which is not here"
+        )
+        return f"read by text recognition ({self.engine}), which makes mistakes{less}"
+
+    def why_missed(self, count: int, limits: Limits) -> str:
+        """Say why some of so many pictures gave no text, and the cure."""
+        if self.engine is None:
+            return f"no text recognition (OCR) is installed here: {INSTALL}"
+        if len(self.texts) < count:
+            return (
+                f"text recognition ({self.engine}) stops after {limits.ocr_pages:,} pages or "
+                f"{limits.ocr_seconds:,.0f} seconds: split the file"
+            )
+        more = (
+            ""
+            if self.reads_chinese
+            else f", or for Chinese install its data ({CHINESE_DATA}), which is not here"
+        )
+        return f"text recognition ({self.engine}) finds none: use a sharper scan{more}"
 
 
 def recognise_text(pictures: Iterable["Image"], limits: Limits) -> Recognised:
@@ -73,7 +100,7 @@ def recognise_text(pictures: Iterable["Image"], limits: Limits) -> Recognised:
             texts.append(engine.read(picture, left))
         except TimeoutError:
             break
-    return Recognised(engine=engine.name, texts=tuple(texts))
+    return Recognised(engine=engine.name, texts=tuple(texts), reads_chinese=engine.reads_chinese)
 
 
 def find_engine() -> Engine | None:
@@ -82,7 +109,11 @@ def find_engine() -> Engine | None:
     installed = _installed_languages(program) if program else frozenset()
     rapidocr = find_spec("rapidocr") and find_spec("onnxruntime")
     if program and installed and ("chi_sim" in installed or not rapidocr):
-        return Engine(name="tesseract", read=lambda image, left: _tesseract(program, installed, image, left))
+        return Engine(
+            name="tesseract",
+            read=lambda image, left: _tesseract(program, installed, image, left),
+            reads_chinese="chi_sim" in installed,
+        )
     return Engine(name="rapidocr", read=lambda image, _left: _rapidocr(image)) if rapidocr else None
 
 

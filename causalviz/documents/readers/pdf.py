@@ -13,13 +13,14 @@ from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers.base import Part, ReadText
 from causalviz.documents.readers.ocr import DPI, INSTALL, recognise_text
 from causalviz.documents.readers.pages import drop_running_lines
-from causalviz.documents.readers.pdfium import RawPage, draw_page, read_pages
+from causalviz.documents.readers.pdfium import RawPage, draw_page, embeds_its_fonts, read_pages
 from causalviz.errors import UnreadableFileError
 
 _FEW_LETTERS = 30  # on a page that is a picture: a stamp or watermark, not its text
 _PICTURE = 0.5  # share of the page covered by images from which the page counts as a picture
 _MANY_CONTROLS = 0.05  # share of the characters; bullets and old ligatures are fewer
 _LISTED = 10  # page numbers in a warning
+_DAMAGED = "the page is damaged"
 
 
 @dataclass(frozen=True)
@@ -46,28 +47,37 @@ class _Page:
     def is_scan(self) -> bool:
         return self.is_picture and not self.is_readable
 
+    @property
+    def has_wrong_characters(self) -> bool:
+        return self.unreadable not in {None, _DAMAGED}
+
 
 def read_pdf(data: bytes, limits: Limits) -> ReadText:
     """Read the text layer page by page, without running headers, footers and page numbers.
 
-    Pages that are pictures with at most a few letters on them (scans) go through text recognition where an engine is
-    installed (ocr.py). Pages that give no text so, and pages whose fonts give wrong characters, are left out with a
-    warning; when no other page is there, the file is refused.
+    Pages that are pictures with at most a few letters on them (scans), and pages whose own fonts draw the right letters
+    and name wrong ones, go through text recognition where an engine is installed (ocr.py). Pages that give no text so
+    are left out with a warning; when no other page is there, the file is refused.
     """
     title, raw_pages = read_pages(data, limits)
     pages = [_page(raw) for raw in raw_pages]
-    scans = [number for number, page in enumerate(_without_running_lines(pages)) if page.is_scan]
-    recognised = recognise_text((draw_page(data, number, DPI) for number in scans), limits)
-    for number, text in zip(scans, recognised.texts, strict=False):
+    drawn = [
+        number
+        for number, page in enumerate(_without_running_lines(pages))
+        if page.is_scan or (page.has_wrong_characters and embeds_its_fonts(data, number))
+    ]
+    recognised = recognise_text((draw_page(data, number, DPI) for number in drawn), limits)
+    for number, text in zip(drawn, recognised.texts, strict=False):
         if text:
             pages[number] = _Page(text, is_picture=True, unreadable=None, is_recognised=True)
     first_page = pages[0].text if pages else ""
     pages = _without_running_lines(pages)
     readable = tuple(Part(page.text, f"page {n}") for n, page in enumerate(pages, 1) if page.is_readable)
-    tried = len(recognised.texts)
-    why = _why_not_recognised(recognised.engine, missed=tried < len(scans), limits=limits)
+    why_missed = recognised.why_missed(len(drawn), limits)
+    would_help = recognised.engine is None and any(pages[number].has_wrong_characters for number in drawn)
+    cure = f"use the file it was made from{f', or {INSTALL}' if would_help else ''}"
     if not readable:
-        raise UnreadableFileError(_why_nothing(pages, why))
+        raise UnreadableFileError(_why_nothing(pages, why_missed, cure))
     # Many a PDF is called "Microsoft Word - final2.doc": a title counts when the first page shows it.
     shown = bool(_squeezed(title)) and _squeezed(title) in _squeezed(first_page)
     return ReadText(
@@ -75,7 +85,14 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
         pages=len(pages),
         title=title if shown else None,
         recognised_by=recognised.engine if any(page.is_recognised for page in pages) else None,
-        warnings=_warnings(pages, recognised.engine, why),
+        warnings=_warnings(
+            pages,
+            (
+                ("is_recognised", recognised.how),
+                ("is_scan", f"no readable text (scanned?), left out; {why_missed}"),
+                ("unreadable", f"unreadable text, left out; {cure}"),
+            ),
+        ),
     )
 
 
@@ -89,46 +106,28 @@ def _without_running_lines(pages: list[_Page]) -> list[_Page]:
 
 
 def _page(raw: RawPage) -> _Page:
-    unreadable = "the page is damaged" if raw.damaged else why_unreadable(raw.text)
+    unreadable = _DAMAGED if raw.damaged else why_unreadable(raw.text)
     if unreadable is None and raw.control_share > _MANY_CONTROLS:
         unreadable = f"{raw.control_share:.0%} of it are control characters"
     return _Page(raw.text, raw.picture_share >= _PICTURE, unreadable)
 
 
-def _why_not_recognised(engine: str | None, *, missed: bool, limits: Limits) -> str:
-    if engine is None:
-        return f"no text recognition (OCR) is installed here: {INSTALL}"
-    if missed:
-        return (
-            f"text recognition ({engine}) stops after {limits.ocr_pages:,} pages or {limits.ocr_seconds:,.0f} seconds: "
-            "split the file"
-        )
-    return f"text recognition ({engine}) finds none: use a sharper scan"
-
-
-def _why_nothing(pages: list[_Page], why_not_recognised: str) -> str:
+def _why_nothing(pages: list[_Page], why_missed: str, cure: str) -> str:
     reasons = [page.unreadable for page in pages if page.unreadable]
     if reasons:
         return (
             f"unreadable text was found ({reasons[0]}), as when a PDF's fonts do not say which characters they draw; "
-            "use the file it was made from, or run text recognition (OCR) on a print of it."
+            f"{cure}."
         )
     if not any(page.is_picture for page in pages):
         return "no readable text (scanned?) was found, only blank pages; use the file the PDF was made from."
     marks = sorted({" ".join(page.text.split()) for page in pages if page.letters}, key=len)
     found = f", only {marks[0][:40]!r} over page images" if marks else ""
-    return f"no readable text (scanned?) was found{found}; {why_not_recognised}."
+    return f"no readable text (scanned?) was found{found}; {why_missed}."
 
 
-def _warnings(pages: list[_Page], engine: str | None, why_not_recognised: str) -> tuple[str, ...]:
-    groups = (
-        ("is_recognised", f"read by text recognition ({engine}), which makes mistakes"),
-        ("is_scan", f"no readable text (scanned?), left out; {why_not_recognised}"),
-        ("unreadable", "unreadable text, left out"),
-    )
-    numbered = [
-        (what, [n for n, page in enumerate(pages, 1) if getattr(page, kind)]) for kind, what in groups
-    ]
+def _warnings(pages: list[_Page], kinds: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    numbered = [(what, [n for n, page in enumerate(pages, 1) if getattr(page, kind)]) for kind, what in kinds]
     return tuple(f"{_listed(numbers)}: {what}" for what, numbers in numbered if numbers)
 
 

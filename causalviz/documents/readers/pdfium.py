@@ -68,6 +68,15 @@ def draw_page(data: bytes, number: int, dots_per_inch: int) -> "Image":
             return cast("Image", bitmap.to_pil().copy())
 
 
+def embeds_its_fonts(data: bytes, number: int) -> bool:
+    """Whether all letters of a page (counted from 0) are drawn as its author saw them, whatever they say they are."""
+    from pypdfium2.raw import FPDF_PAGEOBJ_TEXT, FPDFFont_GetIsEmbedded, FPDFTextObj_GetFont
+
+    with _ONE_AT_A_TIME, closing(_open(data)) as document, closing(document[number]) as page:
+        texts = page.get_objects(filter=[FPDF_PAGEOBJ_TEXT], max_depth=4)
+        return all(FPDFFont_GetIsEmbedded(FPDFTextObj_GetFont(text.raw)) == 1 for text in texts)
+
+
 def _open(data: bytes) -> "PdfDocument":
     from pypdfium2 import PdfDocument, PdfiumError
     from pypdfium2.raw import FPDF_ERR_PASSWORD

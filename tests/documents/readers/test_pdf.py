@@ -69,7 +69,7 @@ def test_an_unreadable_page_among_readable_ones_is_left_out_and_told() -> None:
         pdf([Page([b"\0\1\0\2"]), Page([garbled])], font=cid_font("Identity-H", to_unicode=True), cmap=cmap)
     )
     assert document.text == "数据"
-    assert document.warnings == ("1 page (2): unreadable text, left out",)
+    assert document.warnings == ("1 page (2): unreadable text, left out; use the file it was made from",)
 
 
 @pytest.mark.parametrize("strips", [1, 8])  # scanners cut a page into strips
