@@ -1,10 +1,14 @@
 """What the page is told, without a page."""
 
 import json
+import re
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from test_pipeline import TEXTS, make_pipeline
 
 from causalviz.errors import ParameterError
@@ -139,3 +143,14 @@ def test_a_share_link_is_read_and_nonsense_in_it_replaced() -> None:
 @pytest.mark.parametrize("link", ["null", "", "{", "[]", '{"query": 5}'])
 def test_no_link_asks_nothing(link: str) -> None:
     assert present.shared_question(link) is None
+
+
+@given(st.text(st.sampled_from("ab .:/@\\`*_{}[]()#+!|~<>&-12;'\"数"), max_size=40).map(str.strip))
+@example("see https://huggingface.co/a_b & <b> a@b.c www.x.y 10:30")
+@example("&amp; \\* <img src=x>")
+def test_plain_markdown_shows_the_text_itself(text: str) -> None:
+    written = present.plain_markdown(text)
+    (*_, shown) = MarkdownIt("gfm-like", {"linkify": False}).parseInline(written)
+    assert [child.type for child in shown.children or []] in ([], ["text"])
+    assert shown.children is None or "".join(child.content for child in shown.children) == text
+    assert re.search(r"\w://", written) is None  # which would become a link
