@@ -1,14 +1,13 @@
-"""Take the README's screenshots of a running app: `python assets/make_screenshots.py http://127.0.0.1:7860`."""
+"""Take the README's screenshots of a running app: `python -m assets.make_screenshots http://127.0.0.1:7860`."""
 
-import os
 import sys
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.chromium import launch
+
 HERE = Path(__file__).resolve().parent / "screenshots"
-CHROMIUM = Path(os.environ.get("CAUSALVIZ_CHROMIUM", "/usr/bin/chromium"))
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 ENGLISH, CHINESE = "How does ColBERT late interaction work?", "数据出境的安全如何评估"
 
 
@@ -25,9 +24,7 @@ def ask(page: Page, address: str, theme: str, question: str) -> None:
 def main(address: str) -> None:
     """Write explore-light.png, explore-dark.png, graph.png and whatif.png."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM if CHROMIUM.exists() else None, args=FLAGS
-        )
+        browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1280, "height": 1100})
         ask(page, address, "light", ENGLISH)
         page.screenshot(path=HERE / "explore-light.png")

@@ -234,7 +234,9 @@ def idle_message(words: str) -> str:
 
 def plain_markdown(text: str) -> str:
     """Text that Markdown and HTML leave as it is; an address is no link."""
-    return re.sub(r"([\\`*_{}\[\]()#+.!|~<>&:@-])", r"\\\1", html.escape(text, quote=False)).replace("\\&", "&")
+    return re.sub(r"([\\`*_{}\[\]()#+.!|~<>&:@-])", r"\\\1", html.escape(text, quote=False)).replace(
+        "\\&", "&"
+    )
 
 
 def report_sentence(result: IndexResult | None, ready: int) -> str:

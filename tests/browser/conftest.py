@@ -1,33 +1,21 @@
 """A headless Chromium, and pages that may not report an error."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-CHROMIUM = Path(os.environ.get("CAUSALVIZ_CHROMIUM", "/usr/bin/chromium"))
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from benchmarks.chromium import launch
+
 # A busy machine takes longer than the usual 5 s to show what is right.
 expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start the system's Chromium, or the one that `playwright install` brought."""
+    """Start a Chromium for all tests of this process."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM if CHROMIUM.exists() else None, args=FLAGS
-        )
+        browser = launch(playwright)
         yield browser
         browser.close()
 

@@ -657,43 +657,6 @@ def test_text_is_readable_in_both_schemes(view: ViewPage, scheme: Any) -> None: 
     assert view.page.evaluate(STRAY) == []
 
 
-@pytest.mark.parametrize("method", ["hybrid", "guarded"])
-def test_dragging_the_path_and_the_map_redraws_within_a_frame(view: ViewPage, method: str) -> None:
-    view.show(many(20))
-    view.set(method=method)
-    look(view)
-    # The same sweep several times; at each position the best run counts, so that a busy machine does not.
-    steps: dict[str, list[list[float]]] = view.page.evaluate(
-        """async () => {
-          const found = {};
-          for (const name of [".cv-wi-steps .cv-wi-surface", ".cv-wi-plane"]) {
-            const surface = document.querySelector(name);
-            surface.setPointerCapture = () => {};
-            const runs = [];
-            for (let run = 0; run < 3; run++) {
-              const steps = [];
-              const box = surface.getBoundingClientRect();
-              for (let at = 0; at < 30; at++) {
-                const where = { clientX: box.left + (box.width * at) / 30, clientY: box.top + (box.height * at) / 30 };
-                const type = at ? "pointermove" : "pointerdown";
-                const how = { ...where, button: 0, buttons: 1, pointerId: 1, bubbles: true };
-                surface.dispatchEvent(new PointerEvent(type, how));
-                await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-                steps.push(view.lastStepMs);
-              }
-              surface.dispatchEvent(new PointerEvent("pointerup", { pointerId: 1, bubbles: true }));
-              runs.push(steps);
-            }
-            found[name] = runs;
-          }
-          return found;
-        }"""
-    )
-    assert {
-        name: np.percentile(np.min(runs, axis=0), 95) <= 8 for name, runs in steps.items()
-    } == dict.fromkeys(steps, True)
-
-
 @pytest.mark.parametrize("before", [0, 20])
 def test_a_single_candidate_has_its_line_and_map(view: ViewPage, before: int) -> None:
     if before:  # its chosen document's place lies beyond the one candidate
