@@ -1,6 +1,6 @@
 """S1: the documents nearest to the question (equations 1 and 2), and which of them are nearly the same."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -46,13 +46,82 @@ def nearest(
         ParameterError: top_k is below 1 or theta outside [-1, 1].
     """
     check_limits(top_k, theta)
-    fetch = min(len(vectors), top_k + 32)
-    rows, scores = index.search(query, fetch)
-    while fetch < len(vectors) and scores[-1] >= scores[top_k - 1] - _MARGIN:
-        fetch = min(len(vectors), fetch * 4)
+    rows, similarity = _ranked(index, vectors, query, top_k, theta, lambda _rows: top_k)
+    return rows[:top_k], similarity[:top_k]
+
+
+def nearest_texts(  # noqa: PLR0913, PLR0917 - as nearest, and what tells copies
+    index: VectorIndex,
+    vectors: FloatMatrix,
+    texts: Sequence[str],
+    query: FloatVector,
+    top_k: int,
+    theta: float,
+) -> tuple[IndexVector, FloatVector, IndexVector]:
+    """Find the top-k rows as ``nearest`` does, but let copies of a text come in only where other texts leave room.
+
+    The first of equal texts by similarity, then row, stands for the others.
+
+    Args:
+        index: As for nearest.
+        vectors: As for nearest.
+        texts: (N,), equal for equal texts.
+        query: As for nearest.
+        top_k: As for nearest.
+        theta: As for nearest.
+
+    Returns:
+        Rows and similarities as nearest returns them, and the rows that only nearest would return, in that order.
+
+    Raises:
+        ParameterError: as for nearest.
+    """
+    check_limits(top_k, theta)
+
+    def first_rows(rows: IndexVector) -> IndexVector:
+        return np.sort(np.unique([texts[row] for row in rows], return_index=True)[1])
+
+    def enough(rows: IndexVector) -> int:
+        first = first_rows(rows)
+        return int(first[top_k - 1]) + 1 if len(first) >= top_k else len(rows) + 1
+
+    rows, similarity = _ranked(index, vectors, query, top_k, theta, enough)
+    is_copy = np.ones(len(rows), bool)
+    is_copy[first_rows(rows)] = False
+    chosen = np.sort(np.argsort(is_copy, kind="stable")[:top_k])
+    left_out = np.setdiff1d(np.arange(min(top_k, len(rows))), chosen)
+    return rows[chosen], similarity[chosen], rows[left_out]
+
+
+def _ranked(  # noqa: PLR0913, PLR0917 - as nearest, and how many rows are needed
+    index: VectorIndex,
+    vectors: FloatMatrix,
+    query: FloatVector,
+    top_k: int,
+    theta: float,
+    enough: Callable[[IndexVector], int],
+) -> tuple[IndexVector, FloatVector]:
+    """Rank rows with cosine >= theta, at least those needed and all that may tie with the last of them.
+
+    Args:
+        index: Holds ``vectors``.
+        vectors: (N, dim).
+        query: (dim,).
+        top_k: As for nearest.
+        theta: As for nearest.
+        enough: Says how many of the rows proposed, from the first on, are needed; more than there are: more rows.
+    """
+    fetch = top_k + 32
+    while True:
+        fetch = min(len(vectors), fetch)
         rows, scores = index.search(query, fetch)
+        needed = enough(rows)
+        complete = needed <= len(rows) and scores[-1] < scores[needed - 1] - _MARGIN
+        if complete or fetch == len(vectors) or scores[-1] < theta - _MARGIN:
+            break
+        fetch *= 4
     similarity = cosines(vectors[rows], query)
-    best = np.lexsort((rows, -similarity))[:top_k]
+    best = np.lexsort((rows, -similarity))
     best = best[similarity[best] >= np.float32(theta)]
     return rows[best], similarity[best]
 

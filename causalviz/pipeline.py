@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from causalviz.candidates import check_limits, cosines, near_duplicates, nearest
+from causalviz.candidates import check_limits, cosines, near_duplicates, nearest, nearest_texts
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.guard import Usage, suspicion
 from causalviz.keywords import QUERY_KEYWORDS, Token, Tokenizer, inverse_document_frequency, top_weights
@@ -33,6 +33,8 @@ from causalviz.tau import TauProposal, centre, default_tau
 
 SAMPLE = 201
 """Values of the density distribution a trace keeps."""
+_NAMED = 3
+"""Copies named in a warning."""
 LONGEST_QUESTION = 20_000
 """Characters."""
 
@@ -46,6 +48,8 @@ class SearchSettings:
     unit: Unit = "document"
     centred: bool = False
     """Subtract the mean keyword vector from keyword vectors before comparing them (METHOD.md, section 4)."""
+    copies_last: bool = False
+    """Let copies of a text come in only where other texts leave room, so that they fill no ranking."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,10 +73,14 @@ class Pipeline:
         check_limits(search.top_k, search.theta)
         run = self._start(query, search, settings)
         table = self.base.units(search.unit)
-        rows, similarity = nearest(
-            self._index(search.unit), table.vectors, run.vector, search.top_k, search.theta
+        index, k, theta = self._index(search.unit), search.top_k, search.theta
+        if not search.copies_last:
+            return self._trace(run, *nearest(index, table.vectors, run.vector, k, theta))
+        rows, similarity, left_out = nearest_texts(
+            index, table.vectors, table.text_hashes, run.vector, k, theta
         )
-        return self._trace(run, rows, similarity)
+        trace = self._trace(run, rows, similarity)
+        return replace(trace, warnings=(*trace.warnings, *_said_of_copies(table, rows, left_out)))
 
     def ask_among(
         self, query: str, unit_ids: Sequence[str], search: SearchSettings, settings: RankSettings
@@ -101,6 +109,16 @@ class Pipeline:
         ahead = similarity > similarity[row]
         ahead[:row] |= similarity[:row] == similarity[row]
         return int(ahead.sum()) + 1
+
+    def copy_among(self, unit_id: str, others: Sequence[str], unit: Unit) -> str | None:
+        """Return the first of other units with the very same text as one.
+
+        Raises:
+            ParameterError: an id is not in the knowledge base.
+        """
+        texts = self.base.units(unit).text_hashes
+        text = texts[self._row(unit_id, unit)]
+        return next((other for other in others if texts[self._row(other, unit)] == text), None)
 
     def _row(self, unit_id: str, unit: Unit) -> int:
         try:
@@ -277,6 +295,21 @@ class Pipeline:
                 )
             )
         return tuple(candidates)
+
+
+def _said_of_copies(table: UnitTable, rows: IndexVector, left_out: IndexVector) -> list[str]:
+    """Say which copies gave their places to other texts, if any did."""
+    if not len(left_out):
+        return []
+    first = {table.text_hashes[row]: table.ids[row] for row in rows[::-1]}
+    named = [f"{table.ids[row]} (as {first[table.text_hashes[row]]})" for row in left_out[:_NAMED]]
+    more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+    are = (
+        "copy of a candidate's text gives its place"
+        if len(left_out) == 1
+        else "copies of candidates' texts give their places"
+    )
+    return [f"{len(left_out)} {are} to other texts: {', '.join(named)}{more}."]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from causalviz.backends.faiss_index import FaissIndex
-from causalviz.candidates import UNKNOWN, near_duplicates, nearest
+from causalviz.candidates import UNKNOWN, near_duplicates, nearest, nearest_texts
 from causalviz.errors import ParameterError
 from causalviz.records import FloatMatrix
 
@@ -33,6 +33,39 @@ def test_the_best_rows_are_those_a_full_sort_finds(seed: int, n: int, top_k: int
     ]
     assert rows.tolist() == expected
     assert similarity.tolist() == exact[expected].tolist()
+
+
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.integers(0, 9), min_size=1, max_size=120),
+    st.integers(1, 130),
+    st.floats(-1, 1),
+)
+def test_copies_come_in_only_where_other_texts_leave_room(
+    seed: int, text_of: list[int], top_k: int, theta: float
+) -> None:
+    vectors = unit_rows(seed, 10)[text_of]
+    query = unit_rows(seed + 1, 1)[0]
+    texts = [f"text {number}" for number in text_of]
+    rows, similarity, left_out = nearest_texts(FaissIndex(vectors), vectors, texts, query, top_k, theta)
+    exact = (vectors.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
+    ranked = [
+        i for i in sorted(range(len(texts)), key=lambda i: (-exact[i], i)) if exact[i] >= np.float32(theta)
+    ]
+    firsts = [i for n, i in enumerate(ranked) if texts[i] not in {texts[j] for j in ranked[:n]}]
+    copies = [i for i in ranked if i not in firsts]
+    expected = set((firsts + copies)[:top_k])
+    assert rows.tolist() == [i for i in ranked if i in expected]
+    assert similarity.tolist() == exact[rows].tolist()
+    assert left_out.tolist() == [i for i in ranked[:top_k] if i not in expected]
+
+
+def test_a_thousand_copies_leave_room_for_the_others() -> None:
+    vectors = np.concatenate([np.repeat(unit_rows(0, 1), 1000, axis=0), unit_rows(1, 5)])
+    texts = ["the same"] * 1000 + list("abcde")
+    rows, _, left_out = nearest_texts(FaissIndex(vectors), vectors, texts, vectors[0], 8, -1.0)
+    assert sorted(rows.tolist()) == [0, 1, 2, 1000, 1001, 1002, 1003, 1004]
+    assert left_out.tolist() == [3, 4, 5, 6, 7]
 
 
 def test_a_thousand_copies_at_the_border_compete_by_row() -> None:

@@ -26,6 +26,7 @@ from causalviz.rank import Ranking, rerank
 from causalviz.records import RankSettings, Trace
 from causalviz.score import ScoreTable
 from causalviz.trace import to_json
+from causalviz.ui.missing import explain_missing
 
 HYBRID = RankSettings(tau=0.9, method="hybrid")
 EVERYTHING = SearchSettings(theta=-1.0)
@@ -258,6 +259,39 @@ def test_case_17_the_same_file_twice_and_one_that_is_nearly_the_same(
         ({"a.txt", "c.txt"} - {leading}).pop(): leading,
     }
     assert marked["d.txt"] == (None, None)
+
+
+def test_case_17_copies_fill_no_ranking(tmp_path: Path, encoder: Encoder) -> None:
+    copied = "The security of a data export is assessed before it takes place."
+    files = texts(
+        **{f"copy{number}": copied for number in range(6)},
+        flour="Data on flour and its export, by year.",
+        water="Security of water, as data of a city show.",
+    )
+    pipeline, shown = (
+        pipeline_of(tmp_path, encoder, files),
+        SearchSettings(top_k=4, theta=-1, copies_last=True),
+    )
+    trace = pipeline.ask("security of data export", shown, HYBRID)
+    assert {candidate.id for candidate in trace.candidates} == {
+        "copy0.txt",
+        "copy1.txt",
+        "flour.txt",
+        "water.txt",
+    }
+    (warning,) = trace.warnings
+    assert warning.startswith("2 copies of candidates' texts give their places to other texts: ")
+    assert warning.endswith(": copy2.txt (as copy0.txt), copy3.txt (as copy0.txt).")
+    plain = pipeline.ask("security of data export", replace(shown, copies_last=False), HYBRID)
+    assert [candidate.id for candidate in plain.candidates] == [f"copy{number}.txt" for number in range(4)]
+    # where there is room, a copy is shown: ten places for eight documents
+    everything = pipeline.ask("security of data export", replace(shown, top_k=10), HYBRID)
+    assert len(everything.candidates) == 8
+    assert everything.warnings == ()
+    words, _ = explain_missing(pipeline, trace, "copy3.txt", HYBRID)
+    assert (
+        "missing because copy0.txt, which is a candidate, has the same text, and copies come in only" in words
+    )
 
 
 def test_case_18_a_reranker_that_is_off_gives_no_number(tmp_path: Path, encoder: Encoder) -> None:

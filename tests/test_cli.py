@@ -70,6 +70,20 @@ def test_index_reports_every_file(folder: Path, tmp_path: Path, capsys: pytest.C
     assert again["encoder_seconds"] == 0
 
 
+def test_copies_fill_no_ranking_unless_they_are_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.txt").write_text("Pumps lose pressure when their valve leaks.", encoding="utf-8")
+    (tmp_path / "d.txt").write_text("A valve leaks when its seal is worn.", encoding="utf-8")
+    asked = ("rank", "pumps that lose pressure", "--kb", str(tmp_path), "--top-k", "2")
+    found = run_json(capsys, *asked)
+    assert {d["id"] for d in found["documents"]} == {"a.txt", "d.txt"}
+    assert [w for w in found["warnings"] if "b.txt (as a.txt)" in w]
+    kept = run_json(capsys, *asked, "--keep-copies")
+    assert {d["id"] for d in kept["documents"]} == {"a.txt", "b.txt"}
+
+
 def test_rank_gives_both_orders_of_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "rank", "How does ColBERT late interaction work?", "--kb", str(folder))
     assert set(found) == {

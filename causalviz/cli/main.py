@@ -89,6 +89,11 @@ def parser() -> argparse.ArgumentParser:
         "--unit", choices=get_args(Unit), default="document", help="what is ranked (default %(default)s)"
     )
     rank.add_argument(
+        "--keep-copies",
+        action="store_true",
+        help="let copies of a text keep their places; otherwise they come in only where other texts leave room",
+    )
+    rank.add_argument(
         "--method",
         choices=get_args(Method),
         help=f"what orders the result (default: what a calibration of the knowledge base chose, else {DEFAULT_METHOD})",

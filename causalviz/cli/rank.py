@@ -31,7 +31,11 @@ def run(options: argparse.Namespace) -> None:
     check_method(options.method or DEFAULT_METHOD, options.reranker or settings.reranker or None)
     reranker = reranker_of(options, settings)
     search = SearchSettings(
-        top_k=options.top_k, theta=options.theta, unit=options.unit, centred=options.centred
+        top_k=options.top_k,
+        theta=options.theta,
+        unit=options.unit,
+        centred=options.centred,
+        copies_last=not options.keep_copies,
     )
     with progress_bar() as progress:
         pipeline = pipeline_for(options.kb, encoder, settings, progress)

@@ -29,13 +29,18 @@ def explain_missing(
         trace.query, [*(candidate.id for candidate in trace.candidates), unit_id], search, trace.settings
     )
     found = why_missing(trace, settings, widened, unit_id, rank)
+    twin = pipeline.copy_among(unit_id, [candidate.id for candidate in trace.candidates], trace.unit)
     title = widened.candidates[found.index].title or unit_id
-    return _sentence(found, trace, title), replace(widened, warnings=trace.warnings)
+    return _sentence(found, trace, title, twin), replace(widened, warnings=trace.warnings)
 
 
-def _sentence(found: MissingDocument, trace: Trace, title: str) -> str:
+def _sentence(found: MissingDocument, trace: Trace, title: str, twin: str | None) -> str:
     reasons = []
-    if found.beyond_top_k:
+    if twin is not None:
+        reasons.append(
+            f"{twin}, which is a candidate, has the same text, and copies come in only where there is room"
+        )
+    elif found.beyond_top_k:
         reasons.append(f"only {trace.top_k} candidates are kept (it enters with top k = {found.top_k})")
     if found.below_theta:
         reasons.append(

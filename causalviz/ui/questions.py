@@ -76,7 +76,7 @@ def ask_question(pipeline: Pipeline, id_: str, text: str) -> Question:
         KnowledgeBaseError: the knowledge base holds no document.
     """
     settings = RankSettings(tau=pipeline.default_tau(centred=False).tau)
-    return Question.of(id_, text, pipeline.ask(text, SearchSettings(), settings))
+    return Question.of(id_, text, pipeline.ask(text, SearchSettings(copies_last=True), settings))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

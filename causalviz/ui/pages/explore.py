@@ -326,4 +326,4 @@ def _search_options() -> list[gr.components.Component]:
 
 
 def _search_settings(top_k: float, theta: float, unit: Unit, centred: bool) -> SearchSettings:  # noqa: FBT001 - in the components' order
-    return SearchSettings(top_k=int(top_k), theta=theta, unit=unit, centred=centred)
+    return SearchSettings(top_k=int(top_k), theta=theta, unit=unit, centred=centred, copies_last=True)
