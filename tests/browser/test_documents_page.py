@@ -212,12 +212,17 @@ def test_uploads_are_private_and_what_is_shared_is_seen_by_all(
     # the other page stays usable
     other.locator(".doc-card", has_text="sample_kb").click()
     expect(other.locator(".doc-base")).to_have_text("sample_kb")
-    context.close()
     opened.locator(".doc-card", has_text="your uploads").click()
     opened.get_by_role("button", name="Keep for later …").click()
     opened.locator(".doc-form input").fill("kept")
     opened.keyboard.press("Enter")
     said(opened, "Kept as “kept”")
+    # what came and went in the meantime is known to Explore when it is looked at
+    other.get_by_role("tab", name="Explore").click()
+    other.locator("#knowledge-base input").click()
+    expect(other.get_by_role("option", name="kept")).to_be_visible()
+    expect(other.get_by_role("option", name="theirs")).to_have_count(0)
+    context.close()
 
 
 def test_cancel_ends_a_run_and_keeps_what_was_finished(opened: Page, tmp_path: Path) -> None:

@@ -117,7 +117,11 @@ def said(card: Locator, words: str) -> None:
 
 
 def choose_base(page: Page, name: str) -> None:
-    page.get_by_role("tab", name="Explore").click()
+    explore = page.get_by_role("tab", name="Explore")
+    if explore.get_attribute("aria-selected") != "true":
+        with page.expect_response(lambda response: "/run/" in response.url) as listed:
+            explore.click()
+        listed.value.finished()
     page.locator("#knowledge-base input").click()
     page.get_by_role("option", name=name, exact=True).click()
 
@@ -235,6 +239,8 @@ def test_what_cannot_be_used_is_told_and_the_page_goes_on(page: Page, app: str, 
     )
     page.get_by_role("tab", name="Explore").click()
     ask(page, QUESTION)
+    # what was typed is still there
+    assert models(page, "encoder").locator(".models-place input").input_value() == "nobody/knows-it"
 
 
 def test_somebody_behind_a_proxy_reads_and_changes_nothing(browser: Browser, app: str, home: Path) -> None:

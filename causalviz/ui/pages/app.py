@@ -35,8 +35,8 @@ def build(library: Library, settings: Settings) -> gr.Blocks:
         Blocks(title="CausalViz", analytics_enabled=False, fill_width=True, delete_cache=_UPLOADS) as blocks,
         gr.Tabs(elem_id="pages") as tabs,
     ):
-        with gr.Tab("Explore", id=explore.EXPLORE):
-            explored = explore.build(library, blocks)
+        with gr.Tab("Explore", id=explore.EXPLORE) as tab:
+            explored = explore.build(library, blocks, tab)
         with gr.Tab("Tune") as tab:
             tune.build(library, sample, tab)
         with gr.Tab("Calibrate") as tab:

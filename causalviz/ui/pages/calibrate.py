@@ -17,7 +17,7 @@ from causalviz.ui.judging import FIRST_QUESTIONS, Judged, default_choice
 from causalviz.ui.library import SAMPLE_NAME, UPLOADS, Library, Upload
 from causalviz.ui.pages.explore import Explore
 from causalviz.ui.pages.failing import notice
-from causalviz.ui.pages.uploads import page_progress
+from causalviz.ui.pages.uploads import base_choices, page_progress
 from causalviz.ui.sources import read_uploads
 
 _SESSION_SECONDS = 6 * 3600
@@ -276,11 +276,3 @@ class _Page:
 def _who(name: str) -> str:
     """Say who sees a verdict."""
     return "your uploads (nobody else sees it)" if name == UPLOADS else "everybody who uses this app"
-
-
-def base_choices(library: Library, name: str, own: Upload | None) -> Any:  # noqa: ANN401 - a component update
-    """Offer the knowledge bases a session may ask, with one chosen."""
-    names = library.names()
-    if own is not None and own.pipeline is not None:
-        names = [*names, UPLOADS]
-    return gr.Dropdown(choices=names, value=name if name in names else SAMPLE_NAME)

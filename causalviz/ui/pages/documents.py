@@ -22,9 +22,8 @@ from causalviz.ui import present
 from causalviz.ui import present_documents as shown
 from causalviz.ui.library import UPLOADS, Library, Upload
 from causalviz.ui.managing import Incoming, Manager
-from causalviz.ui.pages.calibrate import base_choices
 from causalviz.ui.pages.explore import EXPLORE, Explore
-from causalviz.ui.pages.uploads import INDEXING
+from causalviz.ui.pages.uploads import INDEXING, base_choices
 
 _SESSION_SECONDS = 6 * 3600
 _TOLD_SECONDS = 0.25

@@ -14,10 +14,10 @@ from causalviz.evaluation.qrels import trec_qrels
 from causalviz.records import DEFAULT_METHOD, Method
 from causalviz.ui import present, present_judging
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
-from causalviz.ui.pages.calibrate import FILE_TYPES, Labels, base_choices
+from causalviz.ui.pages.calibrate import FILE_TYPES, Labels
 from causalviz.ui.pages.explore import EXPLORE, Explore
 from causalviz.ui.pages.failing import notice
-from causalviz.ui.pages.uploads import page_progress
+from causalviz.ui.pages.uploads import base_choices, page_progress
 from causalviz.ui.questions import Answers, csv_of, json_of, judged_answers, surface, theme_answers
 from causalviz.ui.sources import read_uploads
 from causalviz.ui.tuning import Sample, questions_in

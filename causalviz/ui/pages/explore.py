@@ -16,7 +16,7 @@ from causalviz.ui.judging import default_choice
 from causalviz.ui.library import SAMPLE_NAME, Library, Upload
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.missing import MissingDrawer
-from causalviz.ui.pages.uploads import UploadDrawer
+from causalviz.ui.pages.uploads import UploadDrawer, names_for
 
 EXPLORE = "explore"
 """Id of this page's tab."""
@@ -118,7 +118,7 @@ class Explore:
         scored.then(_Answers.adopt, [self.asked, self.crossed], [self.view, self.asked], **private)
 
 
-def build(library: Library, blocks: gr.Blocks) -> Explore:
+def build(library: Library, blocks: gr.Blocks, tab: gr.Tab) -> Explore:
     """Lay out the page inside the app's blocks and wire its events."""
     asked = gr.State(None, time_to_live=_SESSION_SECONDS)
     with gr.Row(elem_id="top-bar", equal_height=True):
@@ -173,6 +173,8 @@ def build(library: Library, blocks: gr.Blocks) -> Explore:
     private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     picked = examples.click(lambda row: (row[0], SAMPLE_NAME), examples, [question, base], **private)
     linked = blocks.load(answers.fill_in, shown, inputs, js=_READ_LINK, **private)
+    # Knowledge bases may have come, gone or got other names on the Documents page, here or elsewhere.
+    tab.select(answers.bases, [base, uploads.upload], base, queue=False, **private)
     # Of the questions asked before an answer is in, the last is answered; Gradio's default would drop them all.
     asking = [
         trigger(
@@ -287,6 +289,11 @@ class _Answers:
             return present.report_message(*last, state, with_texts=not leave)
         except CausalvizError as error:
             raise notice(error) from error
+
+    def bases(self, name: str, own: Upload | None) -> Any:  # noqa: ANN401 - a component update
+        """Offer the knowledge bases there are by now; what is chosen stays, unless it is gone."""
+        names = names_for(self._library, own)
+        return gr.Dropdown(choices=names) if name in names else gr.Dropdown(choices=names, value=SAMPLE_NAME)
 
     def fill_in(self, link: str) -> Any:  # noqa: ANN401 - component updates
         """Fill the inputs in from a share link."""

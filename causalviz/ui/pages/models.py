@@ -78,7 +78,9 @@ def build(library: Library, tab: gr.Tab) -> None:
     private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     quick = private | {"queue": False}
 
-    def opened(request: gr.Request) -> Any:  # noqa: ANN401 - component updates
+    seen = gr.State(value=False)
+
+    def opened(was_seen: bool, request: gr.Request) -> Any:  # noqa: ANN401, FBT001 - component updates; a state
         asker = _asker(request)
         settings = library.models.settings
         refused = refusal(settings, asker)
@@ -86,10 +88,14 @@ def build(library: Library, tab: gr.Tab) -> None:
         # What is wrong with the file of choices is for whoever runs the app.
         remark = "" if shared else settings.remark
         words = "\n\n".join(present.plain_markdown(part) for part in (refused, remark) if part)
-        filled = [part for event in events for part in event.fill_in(may_change=not refused, shared=shared)]
-        return gr.Markdown(words, visible=bool(words)), *filled
+        filled: list[Any] = []
+        for event in events:
+            state, *fields = event.fill_in(may_change=not refused, shared=shared)
+            # What somebody typed and did not use yet stays.
+            filled += [state, *([gr.skip()] * len(fields) if was_seen else fields)]
+        return True, gr.Markdown(words, visible=bool(words)), *filled
 
-    tab.select(opened, None, [banner, *(part for card in cards for part in card.shown)], **quick)
+    tab.select(opened, seen, [seen, banner, *(part for card in cards for part in card.shown)], **quick)
     for card, event in zip(cards, events, strict=True):
         shown = [card.hint, card.place, card.url, card.key, card.query, card.passage, card.said]
         chosen = card.kind.input(event.kind, card.kind, shown, **quick)

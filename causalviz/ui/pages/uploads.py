@@ -157,3 +157,14 @@ def page_progress(bar: gr.Progress) -> Progress:
 def _discard(upload: Upload | None) -> None:
     if upload is not None:
         upload.discard()
+
+
+def names_for(library: Library, own: Upload | None) -> list[str]:
+    """Name the knowledge bases a session may ask."""
+    return [*library.names(), UPLOADS] if own is not None and own.pipeline is not None else library.names()
+
+
+def base_choices(library: Library, name: str, own: Upload | None) -> Any:  # noqa: ANN401 - a component update
+    """Offer the knowledge bases a session may ask, with one chosen."""
+    names = names_for(library, own)
+    return gr.Dropdown(choices=names, value=name if name in names else SAMPLE_NAME)
