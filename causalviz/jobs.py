@@ -36,6 +36,8 @@ NICENESS = 19
 """The lowest priority but "idle", under which nothing would get on beside other work (docs/adr/0010)."""
 _LOOK = 0.1
 """Seconds between two looks at whether to stop, and between two reports of progress."""
+_LONGEST_PAUSE = 1.0
+"""Seconds; whoever is still busy then shares the processors again."""
 _START = "from causalviz.jobs import child; child()"
 
 Result = TypeVar("Result")
@@ -183,6 +185,65 @@ class Line:
 _LINE = Line()
 
 
+class _Pauses:
+    """Stops the processes that index while something must be quick, and lets them go on; never for long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._groups: set[int] = set()
+        self._inside = 0
+        self._since: float | None = None
+        self._until = 0.0
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Let indexing pause for as long as the context lasts."""
+        with self._lock:
+            self._inside += 1
+            now = time.monotonic()
+            if self._since is None and now >= self._until:
+                self._stop(now)
+            elif self._since is not None and now - self._since > _LONGEST_PAUSE:
+                self._go_on(now)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside and self._since is not None:
+                    self._go_on(time.monotonic())
+
+    def add(self, group: int) -> None:
+        """Take in a process group that has begun to index."""
+        with self._lock:
+            self._groups.add(group)
+
+    def remove(self, group: int) -> None:
+        """Forget a process group before it is waited for: its number may be given to another then."""
+        with self._lock:
+            self._groups.discard(group)
+            if not self._groups:
+                self._until = 0.0
+
+    def _stop(self, now: float) -> None:
+        self._since = now
+        self._send("SIGSTOP")
+
+    def _go_on(self, now: float) -> None:
+        # It works at least as long as it paused, so that many questions do not keep it from its end.
+        self._until = now + (now - cast("float", self._since)) if self._groups else 0.0
+        self._since = None
+        self._send("SIGCONT")
+
+    def _send(self, name: str) -> None:
+        for group in self._groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, getattr(signal, name))
+
+
+paused = _Pauses()
+
+
 class _Child(Generic[Result]):
     """The process that does one job."""
 
@@ -200,6 +261,8 @@ class _Child(Generic[Result]):
         )
         self._requests = cast("IO[bytes]", self._process.stdin)
         self._answers = cast("IO[bytes]", self._process.stdout)
+        if os.name == "posix":
+            paused.add(self._process.pid)
         self._said: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
         self._listening = threading.Thread(target=self._listen, args=((load, job),), daemon=True)
 
@@ -242,6 +305,7 @@ class _Child(Generic[Result]):
         self._said.put(("ended", None))
 
     def _kill(self) -> None:
+        paused.remove(self._process.pid)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError):  # all of the group have ended
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -17,7 +17,17 @@ import pytest
 from fakes import WordEncoder, silent
 
 from causalviz.errors import BackendError, KnowledgeBaseError, MissingBackendError, StoppedError
-from causalviz.jobs import NICENESS, WAITING, InThisProcess, Line, ProcessOfItsOwn, Rest, finish, runner
+from causalviz.jobs import (
+    NICENESS,
+    WAITING,
+    InThisProcess,
+    Line,
+    ProcessOfItsOwn,
+    Rest,
+    finish,
+    paused,
+    runner,
+)
 from causalviz.keywords import Tokenizer
 from causalviz.knowledge_base import FileEntry, open_knowledge_base, update
 from causalviz.knowledge_base.store import Store
@@ -239,6 +249,52 @@ def test_a_session_that_ends_ends_its_process_and_takes_its_files(tmp_path: Path
     assert_ended(processes)
     with pytest.raises(KnowledgeBaseError, match="the page was closed"):
         upload.change(lambda _: about_itself, WordEncoder(), CHILD, silent)
+
+
+def wait_for(processes: list[psutil.Process], *, stopped: bool) -> None:
+    end = time.monotonic() + SECONDS
+    while [process.status() == psutil.STATUS_STOPPED for process in processes] != [stopped] * len(processes):
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def working(tmp_path: Path, stop: threading.Event) -> Iterator[list[psutil.Process]]:
+    """Have a job done which never ends; gives its processes."""
+    note = tmp_path / "note"
+    with ThreadPoolExecutor() as pool:
+        pool.submit(CHILD.run, partial(sleep_beside_a_helper, note), silent, stop)
+        yield noted(note)
+        stop.set()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere there is no such signal")
+def test_a_job_pauses_while_anybody_asks_and_can_be_ended_then(
+    working: list[psutil.Process], stop: threading.Event
+) -> None:
+    with paused():
+        with paused():
+            wait_for(working, stopped=True)
+        wait_for(working, stopped=True)
+    wait_for(working, stopped=False)
+    time.sleep(1)  # it must have worked for as long as it paused
+    with paused():
+        wait_for(working, stopped=True)
+        stop.set()
+        assert_ended(working)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere there is no such signal")
+def test_a_job_pauses_never_for_long(working: list[psutil.Process], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("causalviz.jobs._LONGEST_PAUSE", 0.5)
+    with paused():
+        wait_for(working, stopped=True)
+        time.sleep(0.6)
+        with paused():  # another question, before the long one is answered
+            wait_for(working, stopped=False)
+    with paused():  # at once again: now it works for as long as it paused
+        time.sleep(0.1)
+        wait_for(working, stopped=False)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from causalviz.errors import CausalvizError, StoppedError
+from causalviz.jobs import paused
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings, Trace, Unit
 from causalviz.ui import present
@@ -234,7 +235,8 @@ class _Answers:
         search = _search_settings(*chosen)
         settings = RankSettings(tau=pipeline.default_tau(centred=search.centred).tau)
         choice = default_choice(pipeline, search, settings)
-        trace = pipeline.ask(query, search, replace(settings, method=choice.method))
+        with paused():
+            trace = pipeline.ask(query, search, replace(settings, method=choice.method))
         overriding = " “Rank by” overrides it." if choice.obeyed else ""
         ruling = present.plain_markdown(choice.note or "") + overriding
         decided = f"{trace.fingerprint} {choice.method} {choice.note}" if choice.note else ""
