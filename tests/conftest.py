@@ -18,11 +18,12 @@ BROWSER = Path(__file__).parent / "browser"
 GOLDEN = Path(__file__).parent / "golden"
 
 LONGEST_FIRST = (
-    "browser/test_app.py", "browser/test_models_page.py", "browser/test_several_browsers.py",
-    "backends/test_encoders.py", "browser/test_documents_page.py", "browser/test_answer_page.py",
-    "browser/test_strangers.py", "browser/test_calibrate.py", "test_reproduce.py", "browser/test_explain_view.py",
-    "test_cli.py", "browser/test_evaluate_page.py", "browser/test_rerank_js.py", "browser/test_view.py",
-    "browser/test_tune.py", "backends/test_rerankers.py", "documents/test_mutants.py",
+    "browser/test_app.py", "browser/test_models_page.py", "browser/test_strangers.py",
+    "browser/test_answer_page.py", "browser/test_documents_page.py", "browser/test_several_browsers.py",
+    "backends/test_encoders.py", "browser/test_explain_view.py", "test_cli.py", "browser/test_calibrate.py",
+    "browser/test_view.py", "test_jobs.py", "browser/test_tune.py", "browser/test_evaluate_page.py",
+    "test_reproduce.py", "backends/test_server_encoder.py", "documents/test_mutants.py", "test_calibrate.py",
+    "browser/test_rerank_js.py",
 )  # fmt: skip
 """Files that take long: begun first, so that no process ends long after the others."""
 

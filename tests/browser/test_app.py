@@ -283,8 +283,7 @@ def test_only_unreadable_files_are_a_failure_not_a_success(explore: Page, tmp_pa
     expect(explore.locator(AFTER)).to_have_count(20)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 1920])
+@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (1920, "light")])
 def test_nothing_is_cut_off(page: Page, app: str, width: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     page.goto(f"{app}/?__theme={theme}")

@@ -23,6 +23,9 @@ from causalviz.ui.tuning import Sample
 
 _FONTS = ["system-ui", "Noto Sans CJK SC", "Noto Sans SC", "Microsoft YaHei", "PingFang SC", "sans-serif"]
 _MONO = ["ui-monospace", "Menlo", "Consolas", "monospace"]
+# Gradio shows these keys themselves.
+_MISSING_WORDS = {"common.upload": "Add more files"}
+_MISSING_WORDS_CHINESE = {"common.upload": "添加更多文件"}
 _UPLOADS = (3600, 6 * 3600)
 """Seconds between two looks for uploads that nobody took in, and the age at which they go."""
 
@@ -79,6 +82,7 @@ def serve(library: Library, settings: Settings) -> None:
         run_history=False,
         ssr_mode=False,
         footer_links=[],
+        i18n=gr.I18n(en=_MISSING_WORDS, **{"zh-CN": _MISSING_WORDS_CHINESE}),
         # Whatever Gradio's own variables say: what is not needed is closed.
         show_error=False,
         share=False,
