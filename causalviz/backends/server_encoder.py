@@ -1,5 +1,6 @@
 """An OpenAI-compatible server of embeddings (vLLM, Ollama, llama.cpp, text-embeddings-inference, hosted ones)."""
 
+import weakref
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -64,6 +65,8 @@ class ServerEncoder:
         self._who = f"the server {host}"
         # The client insists on a key; servers that ask for none do not look at it.
         self._client = OpenAI(base_url=url, api_key=key or "no-key", timeout=seconds, max_retries=retries)
+        # Its connections end with this encoder: who unloads a model does not know that it has any.
+        weakref.finalize(self, self._client.close)
         self.dim = len(self._request(["a"])[0])
         if not self.dim:
             raise BackendError(

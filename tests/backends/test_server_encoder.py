@@ -1,5 +1,6 @@
 """The client of a server of embeddings, against a real one on this machine that also fails on demand."""
 
+import gc
 import json
 import logging
 import sys
@@ -41,6 +42,16 @@ def test_vectors_are_scaled_to_one_and_the_key_is_sent(server: EmbeddingsServer)
     )
     assert {headers["Authorization"] for headers, _ in server.requests} == {f"Bearer {KEY}"}
     assert [asked["input"] for _, asked in server.requests][1:] == [["one two"]]
+
+
+def test_its_connections_are_closed_when_it_is_let_go_of(server: EmbeddingsServer) -> None:
+    kept: list[object] = [connect(server)]
+    kept.append(kept)  # as an encoder on a page that refers to itself: only a collection finds it
+    client = kept[0]._client  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells
+    assert not client.is_closed()
+    del kept
+    gc.collect()
+    assert client.is_closed()
 
 
 def test_vectors_are_put_in_the_order_of_their_index(server: EmbeddingsServer) -> None:

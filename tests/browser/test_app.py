@@ -245,6 +245,16 @@ def write_uploads(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+def test_files_that_wait_are_no_links_and_no_word_is_missing(explore: Page, tmp_path: Path) -> None:
+    explore.locator("#add-files button").first.click()
+    explore.set_input_files("#files input[type=file]", [str(file) for file in write_uploads(tmp_path)])
+    expect(explore.locator(".file-preview .file")).to_have_count(4)
+    # a file is served to nobody, not even to whom it comes from
+    expect(explore.locator(".file-preview a:visible")).to_have_count(0)
+    titles = [button.get_attribute("title") for button in explore.locator("#files .icon-button").all()]
+    assert titles == ["Add more files", "Clear"]
+
+
 def test_uploaded_files_are_reported_asked_and_harmless(explore: Page, tmp_path: Path) -> None:
     upload(explore, write_uploads(tmp_path))
     expect(explore.locator("#upload-said")).to_contain_text("3 of 4 files are ready")
