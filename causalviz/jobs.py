@@ -37,7 +37,7 @@ NICENESS = 19
 _LOOK = 0.1
 """Seconds between two looks at whether to stop, and between two reports of progress."""
 _LONGEST_PAUSE = 1.0
-"""Seconds; whoever is still busy then shares the processors again."""
+"""Seconds; who asks for longer shares the processors again."""
 _START = "from causalviz.jobs import child; child()"
 
 Result = TypeVar("Result")
@@ -194,24 +194,22 @@ class _Pauses:
         self._inside = 0
         self._since: float | None = None
         self._until = 0.0
+        self._alarm: threading.Timer | None = None
 
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
         """Let indexing pause for as long as the context lasts."""
         with self._lock:
             self._inside += 1
-            now = time.monotonic()
-            if self._since is None and now >= self._until:
-                self._stop(now)
-            elif self._since is not None and now - self._since > _LONGEST_PAUSE:
-                self._go_on(now)
+            if self._since is None and time.monotonic() >= self._until:
+                self._stop()
         try:
             yield
         finally:
             with self._lock:
                 self._inside -= 1
-                if not self._inside and self._since is not None:
-                    self._go_on(time.monotonic())
+                if not self._inside:
+                    self._go_on()
 
     def add(self, group: int) -> None:
         """Take in a process group that has begun to index."""
@@ -225,13 +223,28 @@ class _Pauses:
             if not self._groups:
                 self._until = 0.0
 
-    def _stop(self, now: float) -> None:
-        self._since = now
+    def _stop(self) -> None:
+        self._since = time.monotonic()
         self._send("SIGSTOP")
+        if self._groups:  # a question may wait for a server for minutes
+            self._alarm = threading.Timer(_LONGEST_PAUSE, self._end, (self._since,))
+            self._alarm.daemon = True
+            self._alarm.start()
 
-    def _go_on(self, now: float) -> None:
+    def _end(self, since: float) -> None:
+        with self._lock:
+            if self._since == since:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        if self._since is None:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        now = time.monotonic()
         # It works at least as long as it paused, so that many questions do not keep it from its end.
-        self._until = now + (now - cast("float", self._since)) if self._groups else 0.0
+        self._until = now + (now - self._since) if self._groups else 0.0
         self._since = None
         self._send("SIGCONT")
 

@@ -289,23 +289,38 @@ def test_a_job_pauses_never_for_long(working: list[psutil.Process], monkeypatch:
     monkeypatch.setattr("causalviz.jobs._LONGEST_PAUSE", 0.5)
     with paused():
         wait_for(working, stopped=True)
-        time.sleep(0.6)
-        with paused():  # another question, before the long one is answered
+        wait_for(working, stopped=False)  # the question is not answered yet
+        with paused():  # another one
             wait_for(working, stopped=False)
     with paused():  # at once again: now it works for as long as it paused
         time.sleep(0.1)
         wait_for(working, stopped=False)
 
 
-@pytest.fixture
-def asking_process(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+PAUSING = """
+def pause():
+    processes = noted(note)
+    with paused():
+        wait_for(processes, stopped=True)
+        note.with_suffix(".paused").touch()
+        time.sleep(600)
+threading.Thread(target=pause, daemon=True).start()
+"""
+
+
+@pytest.fixture(params=["", PAUSING], ids=["at work", "paused"])
+def asking_process(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process that has a job done which never ends."""
     code = f"""
-import threading
+import threading, time
 from functools import partial
 from pathlib import Path
-from test_jobs import CHILD, sleep_beside_a_helper
-CHILD.run(partial(sleep_beside_a_helper, Path({str(tmp_path / "note")!r})), print, threading.Event())
+from causalviz import jobs
+from test_jobs import CHILD, noted, paused, sleep_beside_a_helper, wait_for
+jobs._LONGEST_PAUSE = 600
+note = Path({str(tmp_path / "note")!r})
+{request.param}
+CHILD.run(partial(sleep_beside_a_helper, note), print, threading.Event())
 """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(  # noqa: S603 - our own code
@@ -317,9 +332,14 @@ CHILD.run(partial(sleep_beside_a_helper, Path({str(tmp_path / "note")!r})), prin
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere there is no such signal")
 def test_no_process_outlives_the_one_that_asked(
-    asking_process: "subprocess.Popen[bytes]", tmp_path: Path
+    asking_process: "subprocess.Popen[bytes]", tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     processes = noted(tmp_path / "note")
+    if request.node.callspec.id == "paused":
+        end = time.monotonic() + SECONDS
+        while not (tmp_path / "note.paused").exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
     asking_process.send_signal(signal.SIGKILL)
     asking_process.wait(SECONDS)
     assert_ended(processes)
