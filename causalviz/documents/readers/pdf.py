@@ -13,7 +13,7 @@ from causalviz.documents.quality import why_unreadable
 from causalviz.documents.readers.base import Part, ReadText
 from causalviz.documents.readers.ocr import DPI, INSTALL, recognise_text
 from causalviz.documents.readers.pages import drop_running_lines
-from causalviz.documents.readers.pdfium import RawPage, draw_page, embeds_its_fonts, read_pages
+from causalviz.documents.readers.pdfium import RawPage, draw_page, pages_with_own_fonts, read_pages
 from causalviz.errors import UnreadableFileError
 
 _FEW_LETTERS = 30  # on a page that is a picture: a stamp or watermark, not its text
@@ -61,11 +61,10 @@ def read_pdf(data: bytes, limits: Limits) -> ReadText:
     """
     title, raw_pages = read_pages(data, limits)
     pages = [_page(raw) for raw in raw_pages]
-    drawn = [
-        number
-        for number, page in enumerate(_without_running_lines(pages))
-        if page.is_scan or (page.has_wrong_characters and embeds_its_fonts(data, number))
-    ]
+    bodies = _without_running_lines(pages)
+    garbled = [number for number, page in enumerate(bodies) if page.has_wrong_characters]
+    drawable = pages_with_own_fonts(data, garbled)
+    drawn = [number for number, page in enumerate(bodies) if page.is_scan or number in drawable]
     recognised = recognise_text((draw_page(data, number, DPI) for number in drawn), limits)
     for number, text in zip(drawn, recognised.texts, strict=False):
         if text:

@@ -5,6 +5,7 @@ may crash it, so files from strangers are read in a process that may end (readin
 """
 
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -68,13 +69,24 @@ def draw_page(data: bytes, number: int, dots_per_inch: int) -> "Image":
             return cast("Image", bitmap.to_pil().copy())
 
 
-def embeds_its_fonts(data: bytes, number: int) -> bool:
-    """Whether all letters of a page (counted from 0) are drawn as its author saw them, whatever they say they are."""
+def pages_with_own_fonts(data: bytes, numbers: Sequence[int]) -> set[int]:
+    """Tell which pages (counted from 0) draw all letters by fonts in the file, so as their author saw them."""
+    if not numbers:
+        return set()
+    with _ONE_AT_A_TIME, closing(_open(data)) as document:
+        return {number for number in numbers if _embeds_its_fonts(document, number)}
+
+
+def _embeds_its_fonts(document: "PdfDocument", number: int) -> bool:
+    from pypdfium2 import PdfiumError
     from pypdfium2.raw import FPDF_PAGEOBJ_TEXT, FPDFFont_GetIsEmbedded, FPDFTextObj_GetFont
 
-    with _ONE_AT_A_TIME, closing(_open(data)) as document, closing(document[number]) as page:
-        texts = page.get_objects(filter=[FPDF_PAGEOBJ_TEXT], max_depth=4)
-        return all(FPDFFont_GetIsEmbedded(FPDFTextObj_GetFont(text.raw)) == 1 for text in texts)
+    try:
+        with closing(document[number]) as page:
+            texts = page.get_objects(filter=[FPDF_PAGEOBJ_TEXT], max_depth=4)
+            return all(FPDFFont_GetIsEmbedded(FPDFTextObj_GetFont(text.raw)) == 1 for text in texts)
+    except (PdfiumError, RecursionError):
+        return False
 
 
 def _open(data: bytes) -> "PdfDocument":
