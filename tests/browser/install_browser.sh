@@ -15,7 +15,7 @@ if has_chromium && has_font; then
 fi
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update
+  apt-get update || true # what is there may do
   apt-get install -y --no-install-recommends fontconfig fonts-noto-cjk || true
   # Debian has the headless shell; other distributions have the full browser, if any.
   apt-get install -y --no-install-recommends chromium-headless-shell ||
