@@ -19,17 +19,13 @@ from causalviz.records import Document
 
 KEY = "sk-typed-by-a-person"
 QUESTION = "How does ColBERT late interaction work?"
-BY_CHOICE = (
-    "-c",
-    """
+BY_CHOICE = """
 import sys
-sys.path.insert(0, "tests")
 from fakes import WordEncoder
 from causalviz import bootstrap, cli
 bootstrap.ENCODERS["words"] = WordEncoder
 sys.exit(cli.main(["serve"]))
-""",
-)
+"""
 """It knows the small encoder, which the file of choices names: nothing else settles it."""
 # Everything that comes from the server is kept as text; streams are read beside the page's own reading.
 _LISTEN = """

@@ -18,11 +18,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from causalviz.settings import ROOT
 
-FRAGILE = (
-    "-c",
-    """
+FRAGILE = """
 import sys
-sys.path.insert(0, "tests")
 from fakes import WordEncoder
 from causalviz import bootstrap, cli
 from causalviz.errors import BackendError
@@ -35,8 +32,7 @@ class Fragile(WordEncoder):
         return super().encode_queries(texts)
 bootstrap.ENCODERS["words"] = Fragile
 sys.exit(cli.main(["serve", "--encoder", "words"]))
-""",
-)
+"""
 """An encoder that fails when it is told to, in an unnamed and in a named way."""
 PROXY = """
 import sys
@@ -506,13 +502,13 @@ def test_the_page_says_that_it_was_asked_too_often_and_does_not_hang(browser: Br
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start one that takes its time, for few people."""
-    slow = FRAGILE[1].replace('open("/srv/secret/weights.bin")', "__import__('time').sleep(2)")
+    slow = FRAGILE.replace('open("/srv/secret/weights.bin")', "__import__('time').sleep(2)")
     limits = {
         "CAUSALVIZ_MAX_QUEUE": "1",
         "CAUSALVIZ_MAX_PAGES_OPEN": "4",
         "CAUSALVIZ_TRUST_PROXY": "127.0.0.1",
     }
-    with serving(tmp_path_factory.mktemp("crowded"), ("-c", slow), **limits) as address:
+    with serving(tmp_path_factory.mktemp("crowded"), slow, **limits) as address:
         yield address
 
 
