@@ -4,9 +4,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Three at a time: browser tests wait more than they compute. A file's tests stay together: they share what they set up;
+# Or every process would compile anew what it imports.
+unexport PYTHONDONTWRITEBYTECODE
+# Four at a time: browser tests wait too. A file's tests stay together: they share what they set up;
 # files come in the order of tests/conftest.py.
-PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 # What `make fuzz` tries; files that fail are kept in .venv.

@@ -78,7 +78,7 @@ def save_network(folder: Path) -> None:
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     names = {"bos": "<s>", "eos": "</s>", "pad": "<pad>", "unk": "<unk>"}
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # published without types
+    PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in names.items()}
     ).save_pretrained(folder)
     config = XLMRobertaConfig(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.queries import random_pipeline
+from causalviz.arrays import FloatMatrix
 from causalviz.bootstrap import collection_pipeline, make_encoder
 from causalviz.cli.evaluate import THETA, asker, kept_answers
 from causalviz.cli.terminal import print_table, progress_bar
@@ -20,7 +21,7 @@ from causalviz.evaluation.evaluate import METHODS, evaluate
 from causalviz.evaluation.results import answer_all
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder
-from causalviz.records import FloatMatrix, RankSettings
+from causalviz.records import RankSettings
 from causalviz.settings import Settings
 
 QUERIES = 300

@@ -8,6 +8,7 @@ from statistics import median
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.backends.segmentation import default_tokenizer
 from causalviz.bootstrap import make_encoder
@@ -18,7 +19,7 @@ from causalviz.knowledge_base.base import derive
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder
 from causalviz.rank import rerank
-from causalviz.records import FloatMatrix, RankSettings
+from causalviz.records import RankSettings
 from causalviz.score import ScoreTable
 
 DOCUMENTS = 10_000

@@ -81,7 +81,7 @@ def bge_reranker_v2_m3() -> "PreTrainedModel":
     from transformers import XLMRobertaConfig, XLMRobertaForSequenceClassification
 
     return XLMRobertaForSequenceClassification(
-        XLMRobertaConfig(  # type: ignore[call-arg]  # num_labels is of the class above it
+        XLMRobertaConfig(
             vocab_size=VOCABULARY,
             hidden_size=1024,
             num_hidden_layers=24,
@@ -99,7 +99,7 @@ def minilm_l2() -> "PreTrainedModel":
     from transformers import BertConfig, BertForSequenceClassification
 
     return BertForSequenceClassification(
-        BertConfig(  # type: ignore[call-arg]  # num_labels is of the class above it
+        BertConfig(
             vocab_size=VOCABULARY,
             hidden_size=384,
             num_hidden_layers=2,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from causalviz.arrays import FloatMatrix, FloatVector, IndexVector
 from causalviz.errors import ParameterError
 from causalviz.protocols import VectorIndex
-from causalviz.records import FloatMatrix, FloatVector, IndexVector
 
 _MARGIN = 1e-5
 """More than an index's float32 rounding can move an inner product of unit vectors."""

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from causalviz.records import BoolArray, IndexVector
+from causalviz.arrays import BoolArray, IndexVector
 from causalviz.score import Float64Array
 
 RATIO = 4.0

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from causalviz.arrays import BoolArray, FloatMatrix, FloatVector, IndexVector
 from causalviz.errors import ParameterError
-from causalviz.records import BoolArray, FloatMatrix, FloatVector, IndexVector, Mode
+from causalviz.records import Mode
 
 
 def absorbed(cosines: FloatMatrix, exact: BoolArray, tau: float, mode: Mode) -> BoolArray:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from causalviz.arrays import FloatMatrix, FloatVector, IndexVector
 from causalviz.candidates import check_limits, cosines, near_duplicates, nearest, nearest_texts
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.guard import Usage, suspicion
@@ -18,17 +19,7 @@ from causalviz.knowledge_base import Conditions, KnowledgeBase, UnitTable
 from causalviz.partition import check_tau, nearest_query_keyword
 from causalviz.protocols import Encoder, MakeIndex, Progress, Reranker, VectorIndex
 from causalviz.rank import check_alpha, min_max
-from causalviz.records import (
-    Candidate,
-    DefaultTau,
-    FloatMatrix,
-    FloatVector,
-    IndexVector,
-    Keyword,
-    RankSettings,
-    Trace,
-    Unit,
-)
+from causalviz.records import Candidate, DefaultTau, Keyword, RankSettings, Trace, Unit
 from causalviz.tau import TauProposal, centre, default_tau
 
 SAMPLE = 201

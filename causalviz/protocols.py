@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from causalviz.records import FloatMatrix, FloatVector, IndexVector
+from causalviz.arrays import FloatMatrix, FloatVector, IndexVector
 
 
 class Encoder(Protocol):

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from causalviz.arrays import BoolArray, IndexVector
 from causalviz.errors import ParameterError
 from causalviz.partition import absorbed
-from causalviz.records import BoolArray, IndexVector, Method, RankSettings
+from causalviz.records import Method, RankSettings
 from causalviz.score import Float64Array, ScoreTable, causal_scores
 
 _JUST_BELOW = 1e-9

@@ -1,16 +1,11 @@
 """The records that flow through the pipeline: frozen, plain, without behaviour of their own."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatMatrix = NDArray[np.float32]
-"""Float32, two axes; the docstring of the user says which."""
-FloatVector = NDArray[np.float32]
-IndexVector = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+# The processes that read files need records, and no arrays: half of their start and of their memory would be NumPy.
+if TYPE_CHECKING:
+    from causalviz.arrays import BoolArray, FloatMatrix, FloatVector, IndexVector
 
 Unit = Literal["document", "chunk"]
 Method = Literal["similarity", "causal", "hybrid", "guarded", "cross-encoder"]
@@ -109,17 +104,17 @@ class Candidate:
     similarity: float
     """s_sim = cos(E(q), E(d)), equation (1)."""
     terms: tuple[str, ...]
-    weights: FloatVector
+    weights: "FloatVector"
     """lambda > 0."""
-    cosines: FloatVector
+    cosines: "FloatVector"
     """max over query keywords u of cos(E(t), E(u)); -inf when the query has no keyword."""
-    matches: IndexVector
+    matches: "IndexVector"
     """Index of that u in the query's keywords; -1 when the query has none."""
-    exact: BoolArray
+    exact: "BoolArray"
     """t is itself a query keyword: absorbed at every tau (its a(t) is +inf)."""
-    relevance: FloatVector
+    relevance: "FloatVector"
     """p(t) = <E(q), E(t)>."""
-    gram: FloatMatrix
+    gram: "FloatMatrix"
     """G, (n, n): <E(t), E(t')>."""
     repeats: int
     """How often the query's keywords occur in the document's text; in a long document, in its densest passage."""
@@ -164,6 +159,12 @@ class DefaultTau:
     """What the knowledge base proposes, used or not; None where it has too few keywords."""
 
 
+def _no_numbers() -> "FloatVector":
+    import numpy as np
+
+    return np.zeros(0, np.float32)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Trace:
     """One query run: everything later shown is a pure function of this record and RankSettings."""
@@ -185,12 +186,12 @@ class Trace:
     """Hash of the knowledge base's documents and encoder."""
     documents: int
     """How many units (documents or chunks) were searched."""
-    random_pairs: FloatVector
+    random_pairs: "FloatVector"
     """Ascending cosines of random pairs of this knowledge base's keywords: the scale tau is read on."""
     seconds: dict[str, float]
     default_tau: DefaultTau | None = None
     """The default of this encoder and knowledge base, whatever tau was asked with; None where it was not kept."""
-    densities: FloatVector = field(default_factory=lambda: np.zeros(0, np.float32))
+    densities: "FloatVector" = field(default_factory=_no_numbers)
     """Ascending: the share of content words that are query keywords, of the units searched (or of an even sample)."""
     density_limit: float | None = None
     """The density documents rarely exceed by nature (guard.py); None where too few use the words."""

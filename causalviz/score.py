@@ -16,8 +16,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from causalviz.arrays import BoolArray, FloatMatrix
 from causalviz.errors import ShapeError
-from causalviz.records import BoolArray, Candidate, FloatMatrix
+from causalviz.records import Candidate
 
 Float64Array = NDArray[np.float64]
 

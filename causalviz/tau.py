@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from causalviz.records import DefaultTau, FloatMatrix, FloatVector
+from causalviz.arrays import FloatMatrix, FloatVector
+from causalviz.records import DefaultTau
 
 SHARE = 0.995
 """Of random keyword pairs, this share is to lie below tau (METHOD.md, section 4)."""

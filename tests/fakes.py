@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import regex
 
+from causalviz.arrays import FloatMatrix, FloatVector
 from causalviz.keywords import Tokenizer
 from causalviz.protocols import Encoder
-from causalviz.records import FloatMatrix, FloatVector
 
 
 class WordEncoder:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.candidates import UNKNOWN, near_duplicates, nearest, nearest_texts
 from causalviz.errors import ParameterError
-from causalviz.records import FloatMatrix
 
 
 def unit_rows(seed: int, n: int) -> FloatMatrix:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oracle import cosine
 from scipy.sparse import csr_matrix
 
+from causalviz.arrays import IndexVector
 from causalviz.guard import (
     DENSE,
     Usage,
@@ -17,7 +18,6 @@ from causalviz.guard import (
     keyword_use,
     suspicion,
 )
-from causalviz.records import IndexVector
 from causalviz.score import Float64Array
 
 ASKED = 0

@@ -12,6 +12,7 @@ from fakes import WordEncoder, plain_tokenizer, silent
 from hypothesis import given
 from hypothesis import strategies as st
 
+from causalviz.arrays import FloatMatrix
 from causalviz.documents.chunking import windows
 from causalviz.errors import KnowledgeBaseError
 from causalviz.keywords import Token
@@ -27,7 +28,7 @@ from causalviz.knowledge_base import (
 from causalviz.knowledge_base.encoding import count_words, mean_of_chunks
 from causalviz.knowledge_base.indexing import IndexResult
 from causalviz.knowledge_base.store import Store
-from causalviz.records import Document, FloatMatrix
+from causalviz.records import Document
 
 
 class CrashError(Exception):

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from oracle import World, cosine
 from strategies import MODES, taus, worlds
 
+from causalviz.arrays import FloatMatrix, FloatVector
 from causalviz.errors import CausalvizError, ParameterError
 from causalviz.partition import absorbed, nearest_query_keyword
-from causalviz.records import FloatMatrix, FloatVector, Mode
+from causalviz.records import Mode
 
 NONE_EXACT = np.zeros(3, bool)
 

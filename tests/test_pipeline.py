@@ -10,13 +10,14 @@ import pytest
 from fakes import WordEncoder, plain_tokenizer, silent
 from oracle import cosine
 
+from causalviz.arrays import FloatVector
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.errors import KnowledgeBaseError, ParameterError
 from causalviz.knowledge_base import RecordEntry, open_knowledge_base, update
 from causalviz.pipeline import Pipeline, SearchSettings, normalise_query, with_reranker
 from causalviz.protocols import Progress
 from causalviz.rank import rerank
-from causalviz.records import Document, FloatVector, RankSettings, Trace
+from causalviz.records import Document, RankSettings, Trace
 from causalviz.score import ScoreTable
 from causalviz.trace import loads, to_json
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causalviz import cli
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.e5_small import E5SmallEncoder
 from causalviz.backends.faiss_index import FaissIndex
 from causalviz.backends.segmentation import default_tokenizer
@@ -19,7 +20,7 @@ from causalviz.evaluation.themes import read_themes
 from causalviz.knowledge_base import RecordEntry, open_knowledge_base, update
 from causalviz.partition import absorbed
 from causalviz.pipeline import Pipeline, SearchSettings
-from causalviz.records import Document, FloatMatrix, RankSettings
+from causalviz.records import Document, RankSettings
 from causalviz.tau import LEAST_TERMS, default_tau, propose_tau
 
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.loading import (
     DOCUMENT_BATCH,
     LOADING_ERRORS,
@@ -16,7 +17,6 @@ from causalviz.backends.loading import (
     without_bars,
 )
 from causalviz.errors import MissingBackendError
-from causalviz.records import FloatMatrix
 
 HUB_ID = "BAAI/bge-m3"
 QUERY_TOKENS = 512

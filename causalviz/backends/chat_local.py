@@ -78,7 +78,7 @@ class LocalChat:
         """See ChatModel. The most likely words are taken, so that the same prompt gives the same reply."""
         from transformers import TextStreamer
 
-        class Pieces(TextStreamer):
+        class Pieces(TextStreamer):  # type: ignore[misc]  # of types that are not read
             """Called with every token, in the thread that generates: an exception in ``piece`` ends the run."""
 
             def on_finalized_text(self, text: str, stream_end: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - the base class's

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.loading import encodable
 from causalviz.errors import MissingBackendError
-from causalviz.records import FloatMatrix
 
 
 class E5SmallEncoder:

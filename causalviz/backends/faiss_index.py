@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from causalviz.records import FloatMatrix, FloatVector, IndexVector
+from causalviz.arrays import FloatMatrix, FloatVector, IndexVector
 
 
 class FaissIndex:

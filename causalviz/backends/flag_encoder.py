@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.loading import (
     DOCUMENT_BATCH,
     LOADING_ERRORS,
@@ -17,7 +18,6 @@ from causalviz.backends.loading import (
     without_bars,
 )
 from causalviz.errors import MissingBackendError
-from causalviz.records import FloatMatrix
 
 _MUCH = 1 << 30
 """A tokenizer that knows no limit says a huge number."""

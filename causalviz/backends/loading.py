@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from safetensors import SafetensorError
 
+from causalviz.arrays import FloatMatrix
 from causalviz.errors import BackendError
-from causalviz.records import FloatMatrix
 
 LOADING_ERRORS = (OSError, ValueError, RuntimeError, KeyError, AttributeError, TypeError, SafetensorError)
 """What the libraries raise for weights that are absent, gated, damaged or of another kind of model."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from causalviz.arrays import FloatVector
 from causalviz.backends.loading import LOADING_ERRORS, encodable, first_line, loading, model_name
 from causalviz.documents.passages import passages
 from causalviz.errors import BackendError, MissingBackendError
 from causalviz.protocols import Progress
-from causalviz.records import FloatVector
 
 BGE_RERANKER = "BAAI/bge-reranker-v2-m3"
 """The paper's reranker."""

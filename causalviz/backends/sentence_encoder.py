@@ -5,6 +5,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.loading import (
     DOCUMENT_BATCH,
     LOADING_ERRORS,
@@ -17,7 +18,6 @@ from causalviz.backends.loading import (
     unit_rows,
 )
 from causalviz.errors import MissingBackendError
-from causalviz.records import FloatMatrix
 
 _KIND = "SentenceTransformer"
 _QUERY_PROMPTS = ("query",)

@@ -4,10 +4,10 @@ import weakref
 from collections.abc import Sequence
 from http import HTTPStatus
 
+from causalviz.arrays import FloatMatrix
 from causalviz.backends.loading import instruction_mark, unit_rows
 from causalviz.backends.servers import host_of, told
 from causalviz.errors import BackendError, MissingBackendError, ParameterError
-from causalviz.records import FloatMatrix
 
 BATCH = 32
 """Texts in a request: chunks of 4,096 characters stay well under what hosted servers take at once."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
+from causalviz.arrays import FloatMatrix
 from causalviz.errors import BackendError
 from causalviz.protocols import Encoder
-from causalviz.records import FloatMatrix
 
 GRACE = 5.0
 """Seconds since its last use for which an encoder that was given up stays, so that a run in progress ends with it."""

@@ -6,11 +6,22 @@ import os
 import signal
 import socket
 import sys
+import threading
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from causalviz.cli.terminal import progress_bar
-from causalviz.errors import BackendError, KnowledgeBaseError, MissingBackendError, ParameterError
+from causalviz.errors import (
+    BackendError,
+    CausalvizError,
+    KnowledgeBaseError,
+    MissingBackendError,
+    ParameterError,
+)
 from causalviz.settings import Settings
+
+if TYPE_CHECKING:
+    from causalviz.ui.library import Library
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,7 +58,17 @@ def run(options: argparse.Namespace) -> None:
         sys.stderr.write(
             f"causalviz: {error} The app starts all the same: choose an encoder on its Models page.\n"
         )
+    threading.Thread(target=_take_up, args=(library,), daemon=True).start()
     serve(library, settings)
+
+
+def _take_up(library: "Library") -> None:
+    """Keep what an app that was killed had finished; its next start goes on where this one ends."""
+    try:
+        for sentence in library.take_up():
+            sys.stderr.write(f"causalviz: {sentence}\n")
+    except (CausalvizError, OSError) as error:
+        sys.stderr.write(f"causalviz: what an app that was killed had finished is not kept yet: {error}\n")
 
 
 def _settings(options: argparse.Namespace) -> Settings:

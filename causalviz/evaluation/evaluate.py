@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from causalviz.arrays import IndexVector
 from causalviz.errors import ParameterError
 from causalviz.evaluation.measures import (
     DEPTH,
@@ -19,7 +20,7 @@ from causalviz.evaluation.measures import (
 )
 from causalviz.evaluation.statistics import Strata, query_statistics
 from causalviz.rank import Ranking, rerank
-from causalviz.records import EmptyB, IndexVector, Method, Mode, RankSettings, Trace
+from causalviz.records import EmptyB, Method, Mode, RankSettings, Trace
 from causalviz.score import ScoreTable
 
 

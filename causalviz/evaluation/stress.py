@@ -8,11 +8,12 @@ from statistics import fmean
 
 import numpy as np
 
+from causalviz.arrays import FloatMatrix
 from causalviz.errors import CollectionError, ParameterError
 from causalviz.evaluation.collections import Collection
 from causalviz.evaluation.measures import Qrels, Rankings, check_seed, means, measure
 from causalviz.evaluation.stuffing import DEVELOPMENT, HELD_OUT, Related, stuff
-from causalviz.records import Document, FloatMatrix
+from causalviz.records import Document
 
 GROUPS: Mapping[str, tuple[str, ...]] = {"development": DEVELOPMENT, "held-out": HELD_OUT}
 """Names that stand for several styles."""

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from causalviz.arrays import BoolArray, IndexVector
 from causalviz.explain.states import TauStates
-from causalviz.records import BoolArray, IndexVector
 from causalviz.score import Float64Array
 
 ROUNDING = 2.0**-48

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from causalviz.arrays import FloatVector, IndexVector
 from causalviz.errors import ParameterError
 from causalviz.explain.crossings import Crossings, merged, pairs, tiles
 from causalviz.explain.region import Region, Stretch, largest
 from causalviz.explain.states import TauStates, check_index, orders_of, tau_states
-from causalviz.records import FloatVector, IndexVector, RankSettings, Trace
+from causalviz.records import RankSettings, Trace
 from causalviz.score import Float64Array
 
 Metric = Callable[[IndexVector], float]

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from causalviz.arrays import FloatVector, IndexVector
 from causalviz.explain.crossings import merged, pairs, tiles
 from causalviz.explain.states import TauStates, check_index, ranks_of_rows
 from causalviz.partition import check_tau
 from causalviz.rank import check_alpha
-from causalviz.records import FloatVector, IndexVector
 from causalviz.score import Float64Array
 
 

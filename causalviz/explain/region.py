@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from causalviz.arrays import FloatVector
 from causalviz.explain.plane import Plane
-from causalviz.records import FloatVector
 
 _KEPT = Decimal("0.8")
 """A rounded range keeps at least this part of the exact one."""

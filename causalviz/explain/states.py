@@ -16,10 +16,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from causalviz.arrays import BoolArray, FloatMatrix, FloatVector, IndexVector
 from causalviz.errors import ParameterError
 from causalviz.partition import check_tau
 from causalviz.rank import check_alpha, guarded_scores
-from causalviz.records import BoolArray, FloatMatrix, FloatVector, IndexVector, Mode, RankSettings, Trace
+from causalviz.records import Mode, RankSettings, Trace
 from causalviz.score import Float64Array, ScoreTable, causal_scores
 
 IndexMatrix = NDArray[np.int64]

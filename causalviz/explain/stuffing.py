@@ -5,11 +5,12 @@ from typing import Literal
 
 import numpy as np
 
+from causalviz.arrays import BoolArray
 from causalviz.explain.states import check_index
 from causalviz.explain.suspicion import density, percent, verdict
 from causalviz.guard import FEWEST, explained_use
 from causalviz.partition import absorbed
-from causalviz.records import BoolArray, Candidate, RankSettings, Trace
+from causalviz.records import Candidate, RankSettings, Trace
 from causalviz.score import Float64Array
 
 FENCE = 1.5

@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
+from causalviz.arrays import BoolArray, FloatVector, IndexVector
 from causalviz.explain.states import IndexMatrix, TauStates, check_index, ranks_of_rows
 from causalviz.partition import check_tau
-from causalviz.records import BoolArray, FloatVector, IndexVector
 from causalviz.score import Float64Array
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, csr_matrix
 
+from causalviz.arrays import FloatMatrix, FloatVector, IndexVector
 from causalviz.candidates import UNKNOWN, near_duplicates
 from causalviz.errors import KnowledgeBaseError
 from causalviz.guard import Usage, keyword_use
 from causalviz.keywords import DOCUMENT_KEYWORDS
 from causalviz.knowledge_base.store import Store
-from causalviz.records import FloatMatrix, FloatVector, IndexVector, JsonObject, Keyword, Unit
+from causalviz.records import JsonObject, Keyword, Unit
 from causalviz.tau import LEAST_TERMS, TauProposal, draw_pairs, propose_tau
 
 _KINDS = {"raw": False, "centred": True}

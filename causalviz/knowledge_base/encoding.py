@@ -7,12 +7,13 @@ from itertools import islice
 
 import numpy as np
 
+from causalviz.arrays import FloatMatrix, FloatVector
 from causalviz.documents.chunking import windows
 from causalviz.documents.reading_worker import PIECE
 from causalviz.keywords import Token, Tokenizer
 from causalviz.knowledge_base.store import EncodedChunk, Kind, Store, StoredFile, hash_text
 from causalviz.protocols import Encoder
-from causalviz.records import Chunk, FloatMatrix, FloatVector
+from causalviz.records import Chunk
 
 BATCH_CHARACTERS = 8192
 """Texts are encoded together up to this length: enough to keep the cores busy, little to lose in a crash."""

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from causalviz.arrays import FloatMatrix
 from causalviz.keywords import DOCUMENT_KEYWORDS, inverse_document_frequency, top_weights
 from causalviz.knowledge_base.base import KnowledgeBase, UnitTable, derive, fingerprint
 from causalviz.knowledge_base.store import Store, StoredUnit
 from causalviz.protocols import Progress
-from causalviz.records import FloatMatrix
 
 TERM_BATCH = 256
 

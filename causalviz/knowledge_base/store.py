@@ -18,6 +18,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from causalviz.arrays import FloatMatrix, FloatVector
 from causalviz.documents.reading import cut
 from causalviz.errors import KnowledgeBaseError
 from causalviz.knowledge_base.schema import (
@@ -29,7 +30,7 @@ from causalviz.knowledge_base.schema import (
     prepare_to_read,
     prepare_to_write,
 )
-from causalviz.records import Chunk, Document, FileReport, FloatMatrix, FloatVector, Place
+from causalviz.records import Chunk, Document, FileReport, Place
 
 _STEP = 1_000_000
 """Bytes that are written at a time."""

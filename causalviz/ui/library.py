@@ -3,28 +3,28 @@
 import atexit
 import re
 import shutil
-import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TypeVar
 
 from causalviz.bootstrap import open_pipeline, sample_pipeline
 from causalviz.documents import Limits
 from causalviz.documents.limits import limits_of
 from causalviz.errors import KnowledgeBaseError
-from causalviz.jobs import Job, Rest, Runner, finish, runner
+from causalviz.jobs import Job, Runner, runner
 from causalviz.keywords import Tokenizer
 from causalviz.knowledge_base import FileEntry, IndexResult, Source, rebuild, reports, update
-from causalviz.knowledge_base.store import Store, named_errors
+from causalviz.knowledge_base.store import Store
 from causalviz.pipeline import Pipeline, with_reranker
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import Trace
 from causalviz.settings import Settings
+from causalviz.ui.changing import backup, change_file, free_name, take_up, workplace
 from causalviz.ui.models import Models
 
 SAMPLE_NAME = "sample_kb"
@@ -146,6 +146,10 @@ class Library:
             with self._lock:
                 self._changing.discard(name)
 
+    def take_up(self) -> Iterator[str]:
+        """Keep what was finished of changes that a killed app left behind; gives a sentence for each."""
+        return take_up(self.folder, self.runner, self.changing)
+
     def pipeline_for(self, name: str, upload: "Upload | None") -> Pipeline:
         """Choose what a session asks: its own upload, or a shared knowledge base.
 
@@ -189,9 +193,9 @@ class Library:
         target = self._settings.knowledge_bases / f"{clean}{SUFFIX}"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as place:
-                backup(upload.pipeline.base.path, Path(place) / "new")
-                (Path(place) / "new").replace(target)
+            with workplace(target.parent) as place:
+                backup(upload.pipeline.base.path, place / "new")
+                (place / "new").replace(target)
         except OSError as error:
             raise KnowledgeBaseError(
                 f"'{clean}' cannot be kept ({error.strerror}); choose a shorter name, or make room."
@@ -337,64 +341,7 @@ def add_files(  # noqa: PLR0913, PLR0917 - a job, whose first arguments are boun
     return update(path, source, encoder, tokenizer, progress, keep_others=True, limits=limits)
 
 
-def change_file(  # noqa: PLR0913 - where, what, by whom, and three ways to speak with it
-    path: Path,
-    job_on: Callable[[Path], Job[T]],
-    runner: Runner,
-    progress: Progress,
-    stop: threading.Event,
-    *,
-    gone: threading.Event | None = None,
-) -> T | None:
-    """Change a copy of a knowledge base and put it in its place: who asks meanwhile sees the one before.
-
-    Args:
-        path: The file.
-        job_on: Makes the job for the copy.
-        runner: Does it.
-        progress: Told how far it is.
-        stop: Ends it; what was finished is kept.
-        gone: Set, together with ``stop``, when nothing of it is wanted any more.
-
-    Returns:
-        What the job gave; None if it was stopped.
-
-    Raises:
-        CausalvizError: the job failed; then nothing is changed.
-    """
-    gone = gone or threading.Event()
-    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as place:
-        copy = Path(place) / path.name
-        backup(path, copy)
-        # One that was stopped is made ready to be asked before it takes the other's place.
-        rest = Rest(job=partial(finish, copy), gone=gone)
-        result = runner.run(job_on(copy), progress, stop, rest)
-        if not gone.is_set():
-            copy.replace(path)
-    return result
-
-
-def backup(path: Path, target: Path) -> None:
-    """Copy a knowledge base as it is at this moment, even while it is being changed.
-
-    Raises:
-        KnowledgeBaseError: it cannot be read, or there is no room.
-    """
-    with named_errors(path), closing(sqlite3.connect(path)) as db, closing(sqlite3.connect(target)) as copy:
-        db.backup(copy)
-
-
 def _gone(name: str) -> KnowledgeBaseError:
     return KnowledgeBaseError(
         f"there is no knowledge base '{name}' here any more; choose another one from the list."
     )
-
-
-def free_name(name: str, taken: Collection[str]) -> str:
-    """Number a name that is taken, before its suffix."""
-    path, number = PurePosixPath(name), 2
-    free = name
-    while free in taken:
-        free = str(path.with_name(f"{path.stem} ({number}){path.suffix}"))
-        number += 1
-    return free

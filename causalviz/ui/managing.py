@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import sqlite3
-import tempfile
 import threading
 import time
 import unicodedata
@@ -40,17 +39,8 @@ from causalviz.knowledge_base.store import Store, named_errors
 from causalviz.knowledge_base.vetting import pour
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import Chunk, Document, FileReport
-from causalviz.ui.library import (
-    SAMPLE_NAME,
-    SUFFIX,
-    UPLOADS,
-    Library,
-    Upload,
-    add_files,
-    backup,
-    change_file,
-    free_name,
-)
+from causalviz.ui.changing import backup, change_file, free_name, workplace
+from causalviz.ui.library import SAMPLE_NAME, SUFFIX, UPLOADS, Library, Upload, add_files
 
 T = TypeVar("T")
 
@@ -241,8 +231,8 @@ class Manager:
         Raises:
             KnowledgeBaseError: it is none that can be believed (vetting.py), or there is no room.
         """
-        with tempfile.TemporaryDirectory(prefix=".", dir=self._made(self._library.folder)) as place:
-            building = Path(place) / "new"
+        with workplace(self._made(self._library.folder)) as place:
+            building = place / "new"
             try:
                 encoder = pour(file, building)
             finally:
@@ -446,8 +436,8 @@ class Manager:
         return path
 
     def _keep(self, path: Path, wanted: str) -> str:
-        with tempfile.TemporaryDirectory(prefix=".", dir=self._made(self._library.folder)) as place:
-            building = Path(place) / "new"
+        with workplace(self._made(self._library.folder)) as place:
+            building = place / "new"
             with named(path, wanted):
                 backup(path, building)
             with self._naming:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from causalviz.arrays import IndexVector
 from causalviz.errors import ParameterError
 from causalviz.evaluation.evaluate import reranked
 from causalviz.evaluation.gate import COLUMNS, METHODS
@@ -26,7 +27,7 @@ from causalviz.exports import csv_text
 from causalviz.figures import plane_figure
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Progress
-from causalviz.records import IndexVector, Method, RankSettings, Trace
+from causalviz.records import Method, RankSettings, Trace
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from causalviz.arrays import IndexVector
 from causalviz.bootstrap import SAMPLE, indexed_pipeline, themes_pipeline
 from causalviz.errors import ParameterError
 from causalviz.evaluation.themes import Theme, read_themes
@@ -17,7 +18,7 @@ from causalviz.figures import plane_figure
 from causalviz.knowledge_base import RecordEntry
 from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder, Progress
-from causalviz.records import IndexVector, RankSettings, Trace
+from causalviz.records import RankSettings, Trace
 from causalviz.settings import Settings
 
 if TYPE_CHECKING:

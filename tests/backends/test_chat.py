@@ -169,7 +169,7 @@ def tiny_qwen3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = {token: i for i, token in enumerate([*special, *letters])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
-    fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # published without types
+    fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         unk_token="<unk>",  # noqa: S106 - no password
         pad_token="<|endoftext|>",  # noqa: S106

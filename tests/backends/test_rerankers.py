@@ -87,7 +87,7 @@ def save_tokenizer(folder: Path, *, pieces: bool) -> int:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair=pair, special_tokens=[("<s>", 0), ("</s>", 2)]
     )
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # published without types
+    PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=LIMIT,
         model_input_names=["input_ids", "attention_mask", *([] if pieces else ["token_type_ids"])],
@@ -411,7 +411,7 @@ def test_a_causal_language_model_answers_yes_or_no(tmp_path: Path) -> None:
     vocabulary = {word: i for i, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # published without types
+    PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=LIMIT,
         **MARKS,
@@ -443,7 +443,7 @@ def test_a_tokenizer_that_tells_no_places_cuts_by_characters(tiny_cross: Path, t
     (tmp_path / "tokenizer_config.json").unlink()
     characters = ["<s>", "<pad>", "</s>", "<unk>", *sorted(set(LONG + QUERY) - {" "})]
     (tmp_path / "vocab.txt").write_text("\n".join(characters), encoding="utf-8")
-    BertJapaneseTokenizer(  # type: ignore[no-untyped-call]  # published without types
+    BertJapaneseTokenizer(
         str(tmp_path / "vocab.txt"),
         word_tokenizer_type="basic",
         subword_tokenizer_type="character",

@@ -96,7 +96,7 @@ def scoring(folder: Path) -> Path:
         num_attention_heads=4,
         intermediate_size=64,
         pad_token_id=1,
-        num_labels=1,  # type: ignore[call-arg]  # taken by the base class
+        num_labels=1,
     )
     BertForSequenceClassification(config).save_pretrained(folder)
     return folder
@@ -135,7 +135,7 @@ def _tokenizer(folder: Path, longest: int | None = 512) -> int:
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     names = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>"}
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]  # published without types
+    PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         **({"model_max_length": longest} if longest else {}),
         **{f"{name}_token": token for name, token in names.items()},

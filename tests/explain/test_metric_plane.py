@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from explain.random_traces import random_trace, worked_example
 
+from causalviz.arrays import IndexVector
 from causalviz.errors import ParameterError
 from causalviz.explain.metric_plane import Case, best_region, metric_plane, rank_case
 from causalviz.rank import rerank
-from causalviz.records import IndexVector, Method, RankSettings
+from causalviz.records import Method, RankSettings
 from causalviz.score import ScoreTable
 
 SETTINGS = RankSettings(tau=0.0)

@@ -538,7 +538,7 @@ def test_the_sizes_known_are_those_of_the_published_architectures() -> None:
         intermediate_size=4096,
         max_position_embeddings=8194,
         type_vocab_size=1,
-        num_labels=1,  # type: ignore[call-arg]  # taken by the base class
+        num_labels=1,
     )
     qwen3 = Qwen3Config(
         vocab_size=151_936,

@@ -209,7 +209,7 @@ def build(library: Library, blocks: gr.Blocks, tab: gr.Tab) -> Explore:
         page.follow(answered)
         answered.failure(None, js=_SHOW_FAILED, api_visibility="private")
     missing.wire(asked, view, answers.texts)
-    uploads.wire(blocks, base, view)
+    uploads.wire(blocks, tab, base, view)
     report.click(answers.report, [asked, leave, shown], view, js=_WITH_STATE, **private)
     theme.click(None, js=_SWITCH_THEME, api_visibility="private")
     return page

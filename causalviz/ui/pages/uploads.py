@@ -36,14 +36,15 @@ class UploadDrawer:
                 elem_id="files",
             )
             self._add = gr.Button("Read and index them", variant="primary", elem_id="add")
-            self._stop = gr.Button("Stop", size="sm", elem_id="stop-adding")
+            self._stop = gr.Button("Stop", size="sm", visible=False, elem_id="stop-adding")
             self._name = gr.Textbox(
                 label="Name",
                 placeholder="a name to keep them under",
                 container=False,
+                visible=False,
                 elem_id="keep-name",
             )
-            self._keep = gr.Button("Keep for later", size="sm", elem_id="keep")
+            self._keep = gr.Button("Keep for later", size="sm", visible=False, elem_id="keep")
 
     def lay_out_report(self) -> None:
         """Place the line that sums a run up, and the table of files."""
@@ -60,18 +61,21 @@ class UploadDrawer:
             elem_id="report",
         )
 
-    def wire(self, blocks: gr.Blocks, base: gr.Dropdown, view: gr.HTML) -> None:
+    def wire(self, blocks: gr.Blocks, tab: gr.Tab, base: gr.Dropdown, view: gr.HTML) -> None:
         """React to the buttons and to the end of a session.
 
         Args:
             blocks: The app.
+            tab: The page it is on.
             base: The list of knowledge bases; a finished upload is chosen in it.
             view: Told when there is something new to ask.
         """
         private: dict[str, Any] = {"api_visibility": "private"}
         outputs = [base, self._said, self._report, self._files, view]
-        begun = self._add.click(self.begin, self.upload, self.upload, show_progress="hidden", **private)
-        begun.then(
+        begun = self._add.click(
+            self._on_begin, self.upload, [self.upload, self._stop], show_progress="hidden", **private
+        )
+        ended = begun.then(
             self._on_add,
             [self._files, self.upload],
             outputs,
@@ -79,6 +83,11 @@ class UploadDrawer:
             **INDEXING,
             **private,
         )
+        ended.then(lambda: gr.Button(visible=False), None, self._stop, show_progress="hidden", **private)
+        keeping = [self._name, self._keep]
+        ended.then(self._on_look, self.upload, keeping, show_progress="hidden", **private)
+        # Documents may have come on another page.
+        tab.select(self._on_look, self.upload, keeping, show_progress="hidden", queue=False, **private)
         self._stop.click(self._on_stop, self.upload, None, queue=False, **private)
         self._keep.click(
             self._on_keep, [self._name, self.upload], [base, self._said], show_progress="hidden", **private
@@ -91,6 +100,15 @@ class UploadDrawer:
         with self._lock:
             self._sessions[str(request.session_hash)] = own
         return own
+
+    def _on_begin(self, own: Upload | None, request: gr.Request) -> tuple[Upload, Any]:
+        return self.begin(own, request), gr.Button(visible=True)
+
+    @staticmethod
+    def _on_look(own: Upload | None) -> tuple[Any, Any]:
+        """Show how to keep documents only to who has some."""
+        ready = own is not None and own.pipeline is not None
+        return gr.Textbox(visible=ready), gr.Button(visible=ready)
 
     def _on_close(self, request: gr.Request) -> None:
         with self._lock:
