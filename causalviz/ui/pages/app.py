@@ -101,7 +101,7 @@ def serve(library: Library, settings: Settings) -> None:
         root_path=serving.root_path,
         max_file_size=upload_bytes,
         state_session_capacity=2 * serving.pages,
-        auth=None if accounts is None else _one_at_a_time(accounts),
+        auth=None if accounts is None else _one_at_a_time(accounts),  # type: ignore[arg-type]  # Gradio awaits it
         app_kwargs={"middleware": layers},
     )
 
