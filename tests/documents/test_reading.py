@@ -141,14 +141,14 @@ def test_a_reader_that_is_killed_ends_its_file_alone() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not bound memory")
 def test_a_file_that_needs_too_much_memory_is_refused_and_the_next_is_read() -> None:
-    limits = limits_of({"memory_bytes": 400_000_000})
+    limits = limits_of({"memory_bytes": 250_000_000})
     large = ("🙂 smile " * 3_000_000).encode()  # 24 million characters of four bytes each
     with ReadingPool(limits) as pool:
         first, last = pool.read(
             [FileToRead(id="large.txt", content=large), FileToRead(id="a.txt", content=b"late tokens")]
         )
     assert first.reason is not None
-    assert "more than 400 MB of memory, the limit" in first.reason
+    assert "more than 250 MB of memory, the limit" in first.reason
     assert last.pieces == ("late tokens",)
 
 
