@@ -138,7 +138,7 @@ class Archive:
         self._budget.bytes_left -= step
         if most is not None and unpacked > most:
             raise UnreadableFileError(
-                f"'{name}' in {self._what} unpacks to more than {most / 1e6:,.0f} MB, the most that is read of one "
+                f"'{name}' in {self._what} unpacks to more than {most / 1e6:,g} MB, the most that is read of one "
                 "file; split it."
             )
         if unpacked > max(_HARMLESS, self._limits.archive_ratio * info.compress_size):
@@ -148,7 +148,7 @@ class Archive:
             )
         if self._budget.bytes_left < 0:
             raise UnreadableFileError(
-                f"{self._what} unpacks to more than {self._bytes_limit / 1e6:,.0f} MB, the most that is read of it; "
+                f"{self._what} unpacks to more than {self._bytes_limit / 1e6:,g} MB, the most that is read of it; "
                 "split it."
             )
 

@@ -95,7 +95,7 @@ def _answer(id_: str, content: Path | bytes, limits: Limits) -> tuple[dict[str, 
         if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
             answer["worn"] = True
             answer["reason"] = (
-                f"reading the file took more than {limits.memory_bytes / 1e6:,.0f} MB of memory, the limit; split it, "
+                f"reading the file took more than {limits.memory_bytes / 1e6:,g} MB of memory, the limit; split it, "
                 "or save it anew in a simpler format."
             )
         else:

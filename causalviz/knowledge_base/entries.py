@@ -69,7 +69,7 @@ class FileEntry:
         most = limits.upload_bytes if self.is_archive else limits.file_bytes
         if self.size > most:
             raise UnreadableFileError(
-                f"the file has {self.size / 1e6:,.1f} MB, more than the {most / 1e6:,.0f} MB that are read; split it "
+                f"the file has {self.size / 1e6:,.1f} MB, more than the {most / 1e6:,g} MB that are read; split it "
                 "into parts."
             )
         try:

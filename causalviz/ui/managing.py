@@ -109,7 +109,7 @@ class _TooLarge:
             UnreadableFileError: always.
         """
         raise UnreadableFileError(
-            f"the file has {self.size / 1e6:,.0f} MB, more than the {limits.file_bytes / 1e6:,.0f} MB that are read; "
+            f"the file has {self.size / 1e6:,.1f} MB, more than the {limits.file_bytes / 1e6:,g} MB that are read; "
             "split it into parts."
         )
 
@@ -322,8 +322,8 @@ class Manager:
             limits = self._library.limits
             if total > limits.upload_bytes:
                 raise KnowledgeBaseError(
-                    f"these files have {total / 1e6:,.0f} MB together, more than the "
-                    f"{limits.upload_bytes / 1e6:,.0f} MB that are taken at once; add them in several goes."
+                    f"these files have {total / 1e6:,.1f} MB together, more than the "
+                    f"{limits.upload_bytes / 1e6:,g} MB that are taken at once; add them in several goes."
                 )
             source = _entries(files)
             return self._change(

@@ -12,6 +12,7 @@ import pytest
 from browser.serving import serving
 from browser.test_app import AFTER, ask
 from playwright.sync_api import Browser, Locator, Page, expect
+from ui.test_changing import index, left
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}} late interaction of tokens"
 ROWS = ".doc-table tbody tr[tabindex]"
@@ -20,8 +21,15 @@ SECONDS = 60_000
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the app once for this file."""
-    with serving(tmp_path_factory.mktemp("home"), CAUSALVIZ_MAX_FILE_MB="0.2") as address:
+    """Start the app once for this file; an app that was killed has left a change behind."""
+    home = tmp_path_factory.mktemp("home")
+    path = home / "knowledge_bases" / "contracts.kb"
+    path.parent.mkdir()
+    old = home / "old.txt"
+    old.write_text("what was there", encoding="utf-8")
+    index(path, [old])
+    left(path, home)
+    with serving(home, CAUSALVIZ_MAX_FILE_MB="0.2") as address:
         yield address
 
 
@@ -70,6 +78,14 @@ def write_files(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+def test_what_a_killed_app_had_finished_is_there(opened: Page) -> None:
+    opened.locator(".doc-card", has_text="contracts").first.click()
+    # Its state is not the one the copy was made of: both are kept.
+    opened.locator(".doc-card", has_text="contracts (2)").click()
+    expect(row(opened, "new.txt")).to_be_visible()
+    expect(row(opened, "old.txt")).to_be_visible()
+
+
 def test_every_file_is_accounted_for_and_its_text_is_read_as_indexed(opened: Page, tmp_path: Path) -> None:
     create(opened, "法律 1")
     add(opened, *write_files(tmp_path / "in"))
@@ -77,7 +93,7 @@ def test_every_file_is_accounted_for_and_its_text_is_read_as_indexed(opened: Pag
     expect(opened.locator(".doc-counted")).to_contain_text("6 files: 4 read, 2 refused, 1 duplicate")
     expect(row(opened, "gbk.txt")).to_contain_text("gb18030")
     notes = opened.locator(".doc-note")
-    expect(notes.filter(has_text="more than the 0 MB that are read")).to_have_count(1)
+    expect(notes.filter(has_text="0.3 MB, more than the 0.2 MB that are read")).to_have_count(1)
     expect(notes.filter(has_text="the file is empty")).to_have_count(1)
     expect(notes.filter(has_text="the same text as")).to_have_count(1)
     # a text is drawn as it is, with marks beside it

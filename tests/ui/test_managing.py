@@ -112,14 +112,14 @@ def test_too_much_at_once_is_refused_and_a_file_too_large_says_so_in_its_line(
 ) -> None:
     manager.create("kb")
     heavy = brought(tmp_path / "a", one="x" * 1001)
-    with pytest.raises(KnowledgeBaseError, match="more than the 0 MB that are taken at once"):
+    with pytest.raises(KnowledgeBaseError, match=r"more than the 0\.001 MB that are taken at once"):
         manager.add("kb", None, heavy, threading.Event(), silent)
     assert not list((tmp_path / "a").iterdir())
     large = Incoming(name="big.pdf", size=300_000_000, path=None)
     manager.add("kb", None, [large], threading.Event(), silent)
     (report,) = manager.reports("kb", None)
     assert (report.file, report.status) == ("big.pdf", "refused")
-    assert "300 MB, more than the 100 MB" in (report.reason or "")
+    assert "300.0 MB, more than the 100 MB" in (report.reason or "")
 
 
 def test_removing_forgets_and_a_rebuild_takes_what_another_encoder_made(

@@ -146,7 +146,7 @@ def _check_size(data: bytes, limits: Limits) -> None:
         raise UnreadableFileError("the file is empty (0 bytes); put text into it, or leave it out.")
     if len(data) > limits.file_bytes:
         raise UnreadableFileError(
-            f"the file has {len(data) / 1e6:,.1f} MB, but at most {limits.file_bytes / 1e6:,.0f} MB are read; split it."
+            f"the file has {len(data) / 1e6:,.1f} MB, but at most {limits.file_bytes / 1e6:,g} MB are read; split it."
         )
 
 

@@ -119,7 +119,7 @@ class Sizes:
             return
         is_upload = route_of(scope) == UPLOAD
         most = self._upload_bytes if is_upload else self._request_bytes
-        words = f"This is larger than the {most / 1e6:,.0f} MB that may be sent at once; send less."
+        words = f"This is larger than the {most / 1e6:,g} MB that may be sent at once; send less."
         swap = _Swap(scope, receive, send, refuse(scope, 413, words))
         got = 0
 

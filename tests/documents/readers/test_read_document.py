@@ -139,7 +139,7 @@ def test_what_word_and_excel_open_under_a_wrong_name_is_read_with_a_warning(
 
 def test_limits_allow_equality() -> None:
     assert read_document("a.txt", b"12345a", limits=Limits(file_bytes=6, characters=6)).text == "12345a"
-    assert "at most 0 MB" in refusal("a.txt", b"12345a", Limits(file_bytes=5))
+    assert "at most 0.002 MB" in refusal("a.txt", b"a" * 2001, Limits(file_bytes=2000))
     assert "6 characters, but at most 5" in refusal("a.txt", b"12345a", Limits(characters=5))
 
 
