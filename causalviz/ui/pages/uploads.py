@@ -31,7 +31,7 @@ class UploadDrawer:
             self._files = gr.File(
                 label="Files; they go when this page is closed",
                 file_count="multiple",
-                height=130,
+                height=160,
                 file_types=sorted(SUPPORTED_SUFFIXES),
                 elem_id="files",
             )
