@@ -8,11 +8,8 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 # Four at a time: browser tests wait too. A file's tests stay together: they share what they set up;
 # files come in the order of tests/conftest.py.
-# One thread each: encoders would take both processors from one another.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
-# With all processors, where pip would take one, and without what hardly anybody imports. Some files are of other Pythons.
-COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/tests?/|/transformers/models/' $(VENV)/lib >/dev/null 2>&1 || true
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 # What `make fuzz` tries; files that fail are kept in .venv.
 MUTANTS ?= 20000
@@ -78,9 +75,9 @@ $(VENV)/.made:
 
 # What is installed, by content: a new date of the requirements file alone installs nothing.
 $(VENV)/installed.txt: requirements.txt | $(VENV)/.made
-	@cmp -s requirements.txt $@ || { $(PIP_INSTALL) -r requirements.txt && { $(COMPILE); } && cp requirements.txt $@; }
+	@cmp -s requirements.txt $@ || { $(PIP_INSTALL) -r requirements.txt && cp requirements.txt $@; }
 	@touch $@
 
 $(VENV)/installed-tests.txt: tests/requirements.txt $(VENV)/installed.txt
-	@cmp -s tests/requirements.txt $@ || { $(PIP_INSTALL) -r tests/requirements.txt && { $(COMPILE); } && cp tests/requirements.txt $@; }
+	@cmp -s tests/requirements.txt $@ || { $(PIP_INSTALL) -r tests/requirements.txt && cp tests/requirements.txt $@; }
 	@touch $@
