@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 # Set before Gradio is imported: no request leaves this machine.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-# Nor is a summary computed after every event that nobody reads (15 ms, while a question may wait).
+# Nor is a summary that nobody reads computed after every event.
 os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)
 
 import gradio as gr
@@ -76,7 +76,7 @@ def serve(library: Library, settings: Settings) -> None:
 
     layers = doors(settings, upload_bytes=upload_bytes, head_script=script)
     blocks.queue(default_concurrency_limit=4, max_size=serving.queue, api_open=False)
-    # Gradio has no setting for it, and looks a thousand times a second: 5 % of a processor in an app that nobody asks.
+    # Gradio has no setting for it, and looks a thousand times a second: 4 % of a processor in an app that nobody asks.
     queue = blocks._queue  # noqa: SLF001
     queue.sleep_when_free, queue.progress_update_sleep_when_free = _LOOK_FOR_WORK, _LOOK_FOR_PROGRESS
     blocks.launch(
