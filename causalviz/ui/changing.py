@@ -93,7 +93,7 @@ def _take_up(
         # What was half written is undone when it is opened.
         with Store.open(place / file):
             pass
-    except (OSError, ValueError, KnowledgeBaseError):
+    except (OSError, ValueError, TypeError, KnowledgeBaseError):
         return  # the copy was not whole yet
     name = Path(file).stem
     with changing(name):

@@ -139,7 +139,9 @@ def test_what_is_being_changed_is_left_alone(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("note", [None, "", "{", "[]", '["contracts.kb", [1, 2, 3]]', '["absent.kb", null]'])
+@pytest.mark.parametrize(
+    "note", [None, "", "{", "[]", "null", '["contracts.kb", [1, 2, 3]]', '["absent.kb", null]']
+)
 def test_a_copy_that_was_not_whole_goes(path: Path, note: str | None) -> None:
     before = path.read_bytes()
     place = path.parent / ".changing-left"
