@@ -1,5 +1,6 @@
 """The app in a process of its own."""
 
+import atexit
 import json
 import os
 import signal
@@ -89,7 +90,7 @@ def _place(home: Path, environment: dict[str, str]) -> tuple[dict[str, str], Pat
 def _forking() -> "subprocess.Popen[str]":
     """Start the process that apps are forked from; it ends with this one."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    return subprocess.Popen(
+    forking = subprocess.Popen(
         [sys.executable, "-m", "browser.forking"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": path},
@@ -97,6 +98,8 @@ def _forking() -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
     )
+    atexit.register(forking.communicate)
+    return forking
 
 
 def free_port() -> int:

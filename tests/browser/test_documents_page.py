@@ -210,6 +210,11 @@ def test_uploads_are_private_and_what_is_shared_is_seen_by_all(
     opened.locator(".doc-card", has_text="your uploads").click()
     add(opened, tmp_path / "a.txt")
     said(opened, "1 file read.")
+    # what can be done with them is offered on the other page too
+    opened.get_by_role("tab", name="Explore").click()
+    opened.locator("#add-files button").first.click()
+    expect(opened.locator("#keep")).to_be_visible()
+    opened.get_by_role("tab", name="Documents").click()
     context = browser.new_context()
     other = context.new_page()
     visit(other, app)
