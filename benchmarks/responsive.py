@@ -1,11 +1,17 @@
-"""How long a question takes while another session's files are indexed, as a multiple of what it takes otherwise."""
+"""How long a question takes while another session's files are indexed, as a multiple of what it takes otherwise.
+
+And how long a file takes while the processors are busy with something else.
+"""
 
 import os
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -66,7 +72,30 @@ def main() -> list[list[str]]:
         ],
         ["the same, p50", f"{busy_50 / idle_50:.2f} ({busy_50 * 1e3:.1f} / {idle_50 * 1e3:.1f} ms)", ""],
         ["indexed meanwhile", f"{done / (ROUNDS * BUSY) / 1e3:.1f} kB/s, from the start of the process", ""],
+        _beside_others(),
     ]
+
+
+def _beside_others() -> list[str]:
+    """Index one sentence on an idle machine, and where each processor has something else to do."""
+    alone = _one_sentence()
+    with ExitStack() as others:
+        for _ in range(os.cpu_count() or 1):
+            other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            others.callback(other.wait)
+            others.callback(other.kill)
+        beside = _one_sentence()
+    what = "a file of one sentence with every processor busy elsewhere / otherwise"
+    return [what, f"{beside / alone:.1f} ({beside:.1f} / {alone:.1f} s)", ""]
+
+
+def _one_sentence() -> float:
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "one.txt").write_text(sample_sentences()[0], encoding="utf-8")
+        job = partial(update, Path(place) / "one.kb", folder_source(Path(place)))
+        start = time.perf_counter()
+        runner(ENCODER).run(job, lambda *_: None, threading.Event())
+        return time.perf_counter() - start
 
 
 def _ask(pipeline: Pipeline, seconds: float) -> list[float]:

@@ -32,8 +32,8 @@ from causalviz.protocols import Encoder, Progress
 from causalviz.settings import Settings
 
 WAITING = "waiting for another indexing to end"
-NICENESS = 19
-"""The lowest priority but "idle", under which nothing would get on beside other work (docs/adr/0010)."""
+NICENESS = 5
+"""Others come first, but it gets on beside them: a third of what each of them gets (docs/adr/0010)."""
 _LOOK = 0.1
 """Seconds between two looks at whether to stop, and between two reports of progress."""
 _LONGEST_PAUSE = 1.0
