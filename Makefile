@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 # Four at a time: browser tests wait too. A file's tests stay together: they share what they set up;
 # files come in the order of tests/conftest.py.
-PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -rR
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 
 # What `make fuzz` tries; files that fail are kept in .venv.

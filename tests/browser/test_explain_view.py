@@ -32,8 +32,8 @@ REST = 700
 
 
 @pytest.fixture
-def open_view(page: Page, tmp_path: Path) -> Open:
-    return lambda **options: ViewPage(page, tmp_path, options)
+def open_view(tab: Page, tmp_path: Path) -> Open:
+    return lambda **options: ViewPage(tab, tmp_path, options)
 
 
 @pytest.fixture

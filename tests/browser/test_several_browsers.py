@@ -19,7 +19,8 @@ from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.records import RankSettings
 from causalviz.settings import Settings
 
-QUESTIONS = 50
+QUESTIONS = int(os.environ.get("CAUSALVIZ_QUESTIONS", "20"))
+"""Of each of the two who ask; their drawing takes most of the time."""
 SECONDS = 60_000
 WORD = "zeppelin"
 """In the names and texts of the uploads alone."""

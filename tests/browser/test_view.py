@@ -31,8 +31,8 @@ HOSTILE = [
 
 
 @pytest.fixture
-def open_view(page: Page, tmp_path: Path) -> Open:
-    return lambda **options: ViewPage(page, tmp_path, options)
+def open_view(tab: Page, tmp_path: Path) -> Open:
+    return lambda **options: ViewPage(tab, tmp_path, options)
 
 
 @pytest.fixture

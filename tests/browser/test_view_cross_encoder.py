@@ -29,8 +29,8 @@ SCORED = crossed(-1.5, 4.25, None)
 
 
 @pytest.fixture
-def view(page: Page, tmp_path: Path) -> ViewPage:
-    return ViewPage(page, tmp_path)
+def view(tab: Page, tmp_path: Path) -> ViewPage:
+    return ViewPage(tab, tmp_path)
 
 
 def offered(view: ViewPage) -> list[str]:

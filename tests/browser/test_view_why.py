@@ -25,8 +25,8 @@ Part = dict[str, str]
 
 
 @pytest.fixture
-def view(page: Page, tmp_path: Path) -> ViewPage:
-    return ViewPage(page, tmp_path)
+def view(tab: Page, tmp_path: Path) -> ViewPage:
+    return ViewPage(tab, tmp_path)
 
 
 WHY = """([trace, settings]) => {

@@ -16,8 +16,8 @@ BARS = """() => [...document.querySelectorAll(".cv-fall g g:not(.cv-hidden)")].m
 })"""
 
 
-def test_each_bar_starts_where_the_one_before_it_ended(page: Page, tmp_path: Path) -> None:
-    view = ViewPage(page, tmp_path)
+def test_each_bar_starts_where_the_one_before_it_ended(tab: Page, tmp_path: Path) -> None:
+    view = ViewPage(tab, tmp_path)
     # orthogonal keywords of weights 2, 2, 1: |v| = 3; shares 2 * 0.6 / 3 = 0.4, 2 * -0.3 / 3 = -0.2, 1 * 0.9 / 3 = 0.3
     keywords = [
         ("up", 2.0, 0.1, 0.6),
@@ -29,17 +29,17 @@ def test_each_bar_starts_where_the_one_before_it_ended(page: Page, tmp_path: Pat
     view.show(given)
     ranking = rerank(ScoreTable.of(given.candidates), RankSettings(tau=0.75))
     assert ranking.causal[0] == pytest.approx(0.5)
-    bars = page.evaluate(BARS)
+    bars = tab.evaluate(BARS)
     assert [name for name, *_ in bars] == ["up", "down", "again", "sum"]
     # from 0 to 0.5, drawn from y = 118 up to y = 12: 212 units of height for 1 of score
     expected = [(0.4, 0.4), (0.4, 0.2), (0.5, 0.3), (0.5, 0.5)]  # the upper end of each bar, and its height
     for (_, y, height), (upper, size) in zip(bars, expected, strict=True):
         assert y == pytest.approx(118 - 212 * upper, abs=0.1)
         assert height == pytest.approx(212 * size, abs=0.1)
-    expect(page.locator(".cv-fall-bar.cv-negative")).to_have_count(1)
+    expect(tab.locator(".cv-fall-bar.cv-negative")).to_have_count(1)
 
 
-def test_nothing_to_add_draws_nothing(page: Page, tmp_path: Path) -> None:
-    view = ViewPage(page, tmp_path)
+def test_nothing_to_add_draws_nothing(tab: Page, tmp_path: Path) -> None:
+    view = ViewPage(tab, tmp_path)
     view.show(trace([document("d", 0.5, [("late", 1.0, None, 0.5)])]))
-    expect(page.locator(".cv-fall-box")).to_be_hidden()
+    expect(tab.locator(".cv-fall-box")).to_be_hidden()
