@@ -269,6 +269,17 @@ def test_the_package_imports_nothing_heavy() -> None:
     assert out.stdout.strip() == "[]"
 
 
+def test_the_dictionary_of_chinese_is_loaded_by_chinese_alone() -> None:
+    code = (
+        "from causalviz.backends.segmentation import default_tokenizer\nimport jieba\n"
+        "for text in ('Late interaction, naïve re-ranking', '数据'):\n"
+        "    print(len(default_tokenizer().tokens(text)), jieba.dt.initialized)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)  # noqa: S603 - our own code
+    assert out.stdout.split("\n") == ["4 False", "1 True", ""]
+    assert out.stderr == ""
+
+
 def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-m", "causalviz", *arguments],

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from causalviz.cli.terminal import progress_bar
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
             )
     # It ends as with Ctrl-C, so that what is cleaned up at the end of Python is.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    from causalviz.backends.segmentation import load_dictionary
     from causalviz.ui.library import SAMPLE_NAME, Library
     from causalviz.ui.pages import serve
 
@@ -58,7 +60,8 @@ def run(options: argparse.Namespace) -> None:
         sys.stderr.write(
             f"causalviz: {error} The app starts all the same: choose an encoder on its Models page.\n"
         )
-    threading.Thread(target=_take_up, args=(library,), daemon=True).start()
+    for task in (partial(_take_up, library), load_dictionary):
+        threading.Thread(target=task, daemon=True).start()
     serve(library, settings)
 
 
