@@ -55,7 +55,7 @@ def opened(page: Page, app: str, chat: Server) -> Page:
 
 def visit(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
 
 
 def answer(page: Page, question: str = QUESTION) -> None:
@@ -65,7 +65,7 @@ def answer(page: Page, question: str = QUESTION) -> None:
 
 
 def finished(page: Page) -> None:
-    expect(page.locator(DONE)).to_have_count(2, timeout=30_000)
+    expect(page.locator(DONE)).to_have_count(2)
 
 
 def test_both_rankings_answer_with_sources_and_every_sentence_is_marked(opened: Page, chat: Server) -> None:
@@ -87,13 +87,13 @@ def test_both_rankings_answer_with_sources_and_every_sentence_is_marked(opened: 
     # what is asked here is asked on Explore
     opened.get_by_role("tab", name="Explore").click()
     expect(opened.locator("#question textarea")).to_have_value(QUESTION)
-    expect(opened.locator(AFTER).first).to_be_visible(timeout=30_000)
+    expect(opened.locator(AFTER).first).to_be_visible()
 
 
 def test_the_question_of_explore_is_answered_as_it_stands_there(opened: Page) -> None:
     ask(opened, QUESTION)
     opened.get_by_role("tab", name="Answer").click()
-    expect(opened.locator("#answer-question textarea")).to_have_value(QUESTION, timeout=30_000)
+    expect(opened.locator("#answer-question textarea")).to_have_value(QUESTION)
     opened.get_by_label("causal score (s_c)").locator("visible=true").check()
     opened.click("button#answer-ask")
     finished(opened)
@@ -112,9 +112,9 @@ def test_the_question_of_explore_is_answered_as_it_stands_there(opened: Page) ->
 def test_stopping_keeps_what_is_written_and_the_next_answer_comes(opened: Page, chat: Server) -> None:
     chat.pause = 0.3
     answer(opened)
-    expect(opened.locator(".ans-column[data-state=writing]")).to_have_count(2, timeout=30_000)
+    expect(opened.locator(".ans-column[data-state=writing]")).to_have_count(2)
     opened.click("button#answer-stop")
-    expect(opened.locator(".ans-column[data-state=stopped]")).to_have_count(2, timeout=30_000)
+    expect(opened.locator(".ans-column[data-state=stopped]")).to_have_count(2)
     assert len(opened.locator(".ans-answer").first.inner_text()) >= PIECE - 2
     chat.pause = 0.0
     opened.click("button#answer-ask")
@@ -135,7 +135,7 @@ def test_a_fault_is_told_in_its_column_and_the_page_stays_usable(
 ) -> None:
     chat.behaviour = behaviour
     answer(opened)
-    expect(opened.locator(".ans-column[data-state=failed]")).to_have_count(2, timeout=30_000)
+    expect(opened.locator(".ans-column[data-state=failed]")).to_have_count(2)
     expect(opened.locator(".ans-state").first).to_contain_text(words)
     if behaviour == "lost":  # what came until then is kept
         assert opened.locator(".ans-answer").first.inner_text().strip()
@@ -153,7 +153,7 @@ def test_closing_the_page_leaves_a_silent_server(browser: Browser, app: str, cha
     visit(page, app)
     chat.requests.clear()
     answer(page)
-    expect(page.locator(".ans-column")).to_have_count(2, timeout=30_000)
+    expect(page.locator(".ans-column")).to_have_count(2)
     for _ in range(100):
         if chat.requests:
             break
@@ -166,16 +166,14 @@ def test_closing_the_page_leaves_a_silent_server(browser: Browser, app: str, cha
 
 def test_wrong_input_is_told_in_one_sentence(opened: Page) -> None:
     answer(opened, "   ")
-    expect(opened.locator("#answer-view [role=alert]")).to_contain_text(
-        "the question is empty", timeout=30_000
-    )
+    expect(opened.locator("#answer-view [role=alert]")).to_contain_text("the question is empty")
     opened.locator("#answer-prompt button").first.click()
     template = opened.locator("#answer-template textarea")
     expect(template).to_have_value(TEMPLATE)  # it is laid out now, and filled in
     template.fill("no place for anything")
     answer(opened)
     alert = opened.locator("#answer-view [role=alert]")
-    expect(alert).to_contain_text("the template lacks {question} and {sources}", timeout=30_000)
+    expect(alert).to_contain_text("the template lacks {question} and {sources}")
     opened.click("button#answer-reset")
     expect(template).to_have_value(TEMPLATE)
     opened.click("button#answer-ask")
@@ -191,7 +189,7 @@ def test_hostile_uploads_stay_text_and_foreign_ones_are_translated(
     opened.locator("#add-files button").first.click()
     opened.set_input_files("#files input[type=file]", [str(file) for file in sorted(tmp_path.iterdir())])
     opened.locator("button#add").click()
-    expect(opened.locator("#upload-said")).to_contain_text("ready for questions", timeout=60_000)
+    expect(opened.locator("#upload-said")).to_contain_text("ready for questions")
     answer(opened, f"late token {HOSTILE}")
     finished(opened)
     expect(opened.locator(".ans-about")).to_contain_text("your uploads")
@@ -232,7 +230,7 @@ def test_half_a_setting_is_told(page: Page, home: Path) -> None:
         visit(page, address)
         answer(page)
         alert = page.locator("#answer-view [role=alert]")
-        expect(alert).to_contain_text("CAUSALVIZ_CHAT_MODEL names no model", timeout=30_000)
+        expect(alert).to_contain_text("CAUSALVIZ_CHAT_MODEL names no model")
         page.close()
 
 

@@ -39,7 +39,7 @@ def explore(page: Page, app: str) -> Page:
     page.on("request", note)
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(app)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     assert foreign == []
     return page
 
@@ -47,7 +47,7 @@ def explore(page: Page, app: str) -> Page:
 def ask(page: Page, question: str) -> None:
     page.fill("#question textarea", question)
     page.click("#ask button, button#ask")
-    expect(page.locator(".cv-results")).to_contain_text(question, timeout=30_000)
+    expect(page.locator(".cv-results")).to_contain_text(question)
 
 
 def order_on_screen(page: Page) -> list[int]:
@@ -80,9 +80,7 @@ def test_dragging_re_ranks_in_the_page_as_python_does(explore: Page) -> None:
     )
     trace = from_json(explore.evaluate("document.querySelector('.causalviz-root').trace"))
     table = ScoreTable.of(trace.candidates)
-    expect(explore.locator(".cv-right mark").first).to_be_visible(
-        timeout=30_000
-    )  # the last part of the answer is here
+    expect(explore.locator(".cv-right mark").first).to_be_visible()  # the last part of the answer is here
     requests: list[str] = []
     explore.on("request", lambda request: requests.append(request.url))
     for tau, alpha in [(0.84, 0.5), (0.86, 0.2), (0.88, 0.0), (0.9, 1.0), (0.93, 0.75), (1.0, 0.5)]:
@@ -107,16 +105,14 @@ def test_a_chosen_document_explains_itself(explore: Page) -> None:
     expect(detail).to_contain_text("exact match")
     expect(detail).to_contain_text("not an estimated causal effect")
     # the words of the question are marked in the text
-    expect(detail.locator("mark").first).to_be_visible(timeout=30_000)
+    expect(detail.locator("mark").first).to_be_visible()
     set_slider(explore, 0, 0.87)
     expect(detail).to_contain_text("Tag archive")
 
 
 def test_a_prepared_chinese_question_is_one_click(explore: Page) -> None:
     explore.locator("#examples").get_by_text("数据出境的安全如何评估").click()
-    expect(explore.locator(AFTER).filter(has_text="数据出境安全评估申报操作说明")).to_have_count(
-        1, timeout=30_000
-    )
+    expect(explore.locator(AFTER).filter(has_text="数据出境安全评估申报操作说明")).to_have_count(1)
     expect(explore.locator("#question textarea")).to_have_value("数据出境的安全如何评估")
 
 
@@ -124,7 +120,7 @@ def test_an_empty_question_is_one_clear_sentence_and_loses_nothing(explore: Page
     ask(explore, QUESTION)
     explore.fill("#question textarea", "  ")
     explore.click("button#ask")
-    expect(explore.locator(".causalviz")).to_contain_text("the question is empty", timeout=30_000)
+    expect(explore.locator(".causalviz")).to_contain_text("the question is empty")
     expect(explore.locator(AFTER)).to_have_count(20)
 
 
@@ -157,7 +153,7 @@ def test_a_share_link_asks_again_in_the_same_state(explore: Page, browser: Brows
     context = browser.new_context()
     other = context.new_page()
     other.goto(link)
-    expect(other.locator(".cv-results")).to_contain_text(QUESTION, timeout=30_000)
+    expect(other.locator(".cv-results")).to_contain_text(QUESTION)
     assert other.evaluate("document.querySelector('.causalviz-root').view.state()") == state
     assert other.evaluate("document.querySelector('.causalviz-root').trace.centred")
     assert order_on_screen(other) == order_on_screen(explore)
@@ -167,7 +163,7 @@ def test_a_share_link_asks_again_in_the_same_state(explore: Page, browser: Brows
 @pytest.mark.parametrize("fragment", ["", "#cv=", "#cv=AAAA", "#cv=%3Cscript%3E", "#anything"])
 def test_a_damaged_link_opens_the_plain_page(page: Page, app: str, fragment: str) -> None:
     page.goto(f"{app}/{fragment}")
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     page.wait_for_timeout(500)
     broken = page.get_by_text("This link is damaged or was cut off")
     expect(broken).to_have_count(1 if fragment.startswith("#cv=") else 0)
@@ -193,7 +189,7 @@ def test_what_is_kept_can_be_chosen_by_everybody(
     context = browser.new_context()
     other = context.new_page()
     other.goto(app)
-    expect(other.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(other.locator("#explore-view .causalviz")).to_be_visible()
     other.locator("#knowledge-base input").click()
     other.get_by_role("option", name="名前 1").click()
     ask(other, "late interaction")
@@ -201,7 +197,7 @@ def test_what_is_kept_can_be_chosen_by_everybody(
     link = other.evaluate("document.querySelector('.causalviz-root').view.shareLink().link")
     third = context.new_page()
     third.goto(link)
-    expect(third.locator(AFTER)).to_have_count(3, timeout=30_000)
+    expect(third.locator(AFTER)).to_have_count(3)
     context.close()
 
 
@@ -216,7 +212,7 @@ def test_stop_stops_and_keeps_what_was_finished(explore: Page, tmp_path: Path) -
     explore.locator("button#stop-adding").click()
     expect(explore.locator("#stop-adding")).to_be_hidden()
     said = explore.locator("#upload-said")
-    expect(said).to_contain_text("Stopped.", timeout=30_000)
+    expect(said).to_contain_text("Stopped.")
     finished = int(re.findall(r"Stopped. (\d+) files", said.inner_text())[0])
     assert finished < 40
     ask(explore, QUESTION)
@@ -232,7 +228,7 @@ def upload(page: Page, files: list[Path]) -> None:
     page.locator("#add-files button").first.click()
     page.set_input_files("#files input[type=file]", [str(file) for file in files])
     page.locator("button#add").click()
-    expect(page.locator("#upload-said")).to_contain_text("ready for questions", timeout=60_000)
+    expect(page.locator("#upload-said")).to_contain_text("ready for questions")
 
 
 def write_uploads(folder: Path) -> list[Path]:
@@ -277,7 +273,7 @@ def test_uploads_of_one_session_are_invisible_to_another(
     other = context.new_page()
     other.goto(app)
     other.locator("#knowledge-base input").click()
-    expect(other.get_by_role("option", name="sample_kb")).to_be_visible(timeout=30_000)
+    expect(other.get_by_role("option", name="sample_kb")).to_be_visible()
     assert other.get_by_role("option", name="your uploads").count() == 0
     ask(other, "late interaction")
     expect(other.locator(AFTER)).to_have_count(20)
@@ -297,7 +293,7 @@ def test_only_unreadable_files_are_a_failure_not_a_success(explore: Page, tmp_pa
 def test_nothing_is_cut_off(page: Page, app: str, width: int, theme: str) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     page.goto(f"{app}/?__theme={theme}")
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     ask(page, QUESTION)
     overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert overflow <= 0

@@ -38,18 +38,18 @@ def opened(page: Page, app: str) -> Iterator[Page]:
 
 def visit(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
 
 
 def calibrate(page: Page) -> None:
     page.get_by_role("tab", name="Calibrate").click()
-    expect(page.locator("#calibrate-results .cal-headline")).not_to_be_empty(timeout=30_000)
+    expect(page.locator("#calibrate-results .cal-headline")).not_to_be_empty()
 
 
 def propose(page: Page) -> None:
     calibrate(page)
     page.click("button#propose")
-    expect(page.locator(".cal-document").first).to_be_visible(timeout=30_000)
+    expect(page.locator(".cal-document").first).to_be_visible()
 
 
 def grade_question(page: Page) -> None:
@@ -59,11 +59,11 @@ def grade_question(page: Page) -> None:
     if own.count():
         own.first.get_by_role("button", name="3 answers it").click()
     page.keyboard.press("r")
-    expect(page.locator(".cal-question")).not_to_have_text(text, timeout=30_000)
+    expect(page.locator(".cal-question")).not_to_have_text(text)
 
 
 def counted(page: Page, words: str) -> None:
-    expect(page.locator(".cal-counted")).to_contain_text(words, timeout=30_000)
+    expect(page.locator(".cal-counted")).to_contain_text(words)
 
 
 def test_grading_by_keyboard_counts_question_after_question(opened: Page) -> None:
@@ -80,7 +80,7 @@ def test_grading_by_keyboard_counts_question_after_question(opened: Page) -> Non
     opened.keyboard.press("ArrowUp")
     for _ in range(documents - 1):
         opened.keyboard.press("1")
-    expect(opened.locator(".cal-question")).not_to_have_text(first, timeout=30_000)
+    expect(opened.locator(".cal-question")).not_to_have_text(first)
     counted(opened, "1 of 8 questions count")
     expect(opened.locator(GRADED)).to_have_count(0)
     expect(opened.locator(".cal-chip").first).to_have_attribute("data-state", "done")
@@ -91,10 +91,10 @@ def test_undo_goes_back_to_the_question_it_concerns(opened: Page) -> None:
     first = opened.locator(".cal-question").inner_text()
     opened.keyboard.press("2")
     opened.keyboard.press("r")
-    expect(opened.locator(".cal-question")).not_to_have_text(first, timeout=30_000)
+    expect(opened.locator(".cal-question")).not_to_have_text(first)
     counted(opened, "1 of 8 questions count")
     opened.keyboard.press("u")
-    expect(opened.locator(".cal-question")).to_have_text(first, timeout=30_000)
+    expect(opened.locator(".cal-question")).to_have_text(first)
     expect(opened.locator(GRADED)).to_have_count(1)
     counted(opened, "0 of 8 questions count")
     opened.keyboard.press("u")
@@ -111,12 +111,10 @@ def test_a_verdict_is_kept_obeyed_and_seen_by_everybody(opened: Page, browser: B
     # titles as questions: similarity finds the document itself, the causal scores take the title's words away
     expect(opened.locator(".cal-verdict")).to_have_attribute("data-decision", "off")
     expect(opened.locator(".cal-headline")).to_have_text("Keep re-ranking off")
-    expect(opened.locator("#calibrate-curve")).to_contain_text("resamples that agree (%)", timeout=30_000)
+    expect(opened.locator("#calibrate-curve")).to_contain_text("resamples that agree (%)")
     expect(opened.locator(".cal-table tbody tr")).to_have_count(4)
     opened.click("button#keep-verdict")
-    expect(opened.locator(".cal-kept")).to_contain_text(
-        "Kept for everybody who uses this app", timeout=30_000
-    )
+    expect(opened.locator(".cal-kept")).to_contain_text("Kept for everybody who uses this app")
     context = browser.new_context()
     other = context.new_page()
     visit(other, app)
@@ -145,7 +143,7 @@ def test_judgments_are_saved_and_taken_in_again(
     counted(opened, "2 of 8 questions count")
     files = []
     for button, name in (("save-questions", "queries.jsonl"), ("save-judgments", "qrels.txt")):
-        with opened.expect_download(timeout=30_000) as download:
+        with opened.expect_download() as download:
             opened.click(f"button#{button}")
         assert download.value.suggested_filename == name
         download.value.save_as(tmp_path / name)
@@ -165,14 +163,14 @@ def test_hostile_documents_and_files_stay_text(opened: Page, tmp_path: Path) -> 
     opened.locator("#add-files button").first.click()
     opened.set_input_files("#files input[type=file]", [str(file) for file in sorted(tmp_path.iterdir())])
     opened.locator("button#add").click()
-    expect(opened.locator("#upload-said")).to_contain_text("ready for questions", timeout=60_000)
+    expect(opened.locator("#upload-said")).to_contain_text("ready for questions")
     calibrate(opened)
     expect(opened.locator("#calibrate-base input")).to_have_value("your uploads")
     expect(opened.locator("button#keep-verdict")).to_contain_text("nobody else sees it")
     questions = tmp_path / "questions.txt"
     questions.write_text(f"late token {HOSTILE}\n", encoding="utf-8")
     opened.set_input_files("input[type=file][accept*=qrels]", str(questions))
-    expect(opened.locator(".cal-question")).to_have_text(f"late token {HOSTILE}", timeout=30_000)
+    expect(opened.locator(".cal-question")).to_have_text(f"late token {HOSTILE}")
     expect(opened.locator(".cal-document").filter(has_text="{{value}}")).to_have_count(1)
     assert opened.locator("#calibrate-view img, #calibrate-view script").count() == 0
     opened.locator(".cal-document").first.get_by_role("button", name="2 relevant").click()
@@ -181,7 +179,7 @@ def test_hostile_documents_and_files_stay_text(opened: Page, tmp_path: Path) -> 
     broken = tmp_path / "q.jsonl"
     broken.write_text(json.dumps({"_id": HOSTILE}), encoding="utf-8")
     opened.set_input_files("input[type=file][accept*=qrels]", str(broken))
-    expect(opened.locator(".toast-body")).to_contain_text("has no 'text'", timeout=30_000)
+    expect(opened.locator(".toast-body")).to_contain_text("has no 'text'")
     counted(opened, "1 of 1 questions count")  # nothing is lost
     assert opened.title() == "CausalViz"
 

@@ -42,7 +42,7 @@ def opened(page: Page, app: str) -> Page:
 
 def visit(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     page.get_by_role("tab", name="Documents").click()
     expect(page.locator(".doc-card").first).to_be_visible()
 

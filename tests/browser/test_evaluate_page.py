@@ -53,39 +53,37 @@ def test_the_sample_is_measured_and_sorted_by_the_largest_change(opened: Page) -
     assert changes(opened) == sorted(found)
     opened.get_by_role("button", name="best gains").click()
     assert changes(opened) == sorted(found, reverse=True)
-    expect(opened.locator("#evaluate-map")).to_contain_text(
-        "absorption threshold tau (cosine)", timeout=60_000
-    )
+    expect(opened.locator("#evaluate-map")).to_contain_text("absorption threshold tau (cosine)")
     expect(opened.locator("#evaluate-said")).to_contain_text("Best mean nDCG@10 of the hybrid")
     opened.get_by_label("causal score (s_c)").check()
-    expect(opened.locator(".cal-summary")).to_contain_text("causal score (s_c) is better on", timeout=30_000)
+    expect(opened.locator(".cal-summary")).to_contain_text("causal score (s_c) is better on")
     assert opened.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 def test_a_click_opens_the_question_as_it_was_measured(opened: Page) -> None:
     evaluate(opened)
     opened.get_by_label("causal score (s_c)").check()
-    expect(opened.locator(".cal-summary")).to_contain_text("causal score (s_c) is better on", timeout=30_000)
+    expect(opened.locator(".cal-summary")).to_contain_text("causal score (s_c) is better on")
     question = opened.locator(".cal-open").nth(2).inner_text()
     opened.locator(".cal-open").nth(2).click()
-    expect(opened.locator(".cv-results")).to_be_visible(timeout=30_000)
+    expect(opened.locator(".cv-results")).to_be_visible()
     expect(opened.locator("#question textarea")).to_have_value(question)
     expect(opened.locator("#ruling")).to_contain_text("As measured on Evaluate")
     assert opened.evaluate("document.querySelector('.causalviz-root').view.state().method") == "causal"
     assert opened.locator(AFTER).count() in {7, 8}  # the theme's own documents
-    expect(opened.locator(".cv-text")).not_to_be_empty(timeout=30_000)
+    expect(opened.locator(".cv-text")).not_to_be_empty()
 
 
 def test_labels_of_this_session_are_measured(opened: Page) -> None:
     evaluate(opened)
     source(opened, "what I labelled in Calibrate")
-    expect(opened.locator("#evaluate-view")).to_contain_text("no question counts yet", timeout=30_000)
+    expect(opened.locator("#evaluate-view")).to_contain_text("no question counts yet")
     propose(opened)
     grade_question(opened)
     grade_question(opened)
     counted(opened, "2 of 8 questions count")
     opened.get_by_role("tab", name="Evaluate").click()
-    expect(opened.locator(ROWS)).to_have_count(2, timeout=30_000)
+    expect(opened.locator(ROWS)).to_have_count(2)
 
 
 def test_uploads_are_measured_saved_and_harmless(opened: Page, tmp_path: Path) -> None:
@@ -98,15 +96,15 @@ def test_uploads_are_measured_saved_and_harmless(opened: Page, tmp_path: Path) -
     source(opened, "my questions and judgments")
     files = opened.locator("#evaluate-bar input[type=file][accept*=qrels]")
     files.set_input_files(str(tmp_path / "q.jsonl"))
-    expect(opened.locator(".toast-body")).to_contain_text("a file of questions alone", timeout=30_000)
+    expect(opened.locator(".toast-body")).to_contain_text("a file of questions alone")
     files.set_input_files([str(tmp_path / "q.jsonl"), str(tmp_path / "judged.txt")])
-    expect(opened.locator(ROWS)).to_have_count(1, timeout=30_000)
+    expect(opened.locator(ROWS)).to_have_count(1)
     expect(opened.locator(ROWS)).to_contain_text(HOSTILE)
     expect(opened.locator("#evaluate-view")).to_contain_text("1 of 2 judgments name documents")
     assert opened.locator("#evaluate-view img").count() == 0
     assert opened.title() == "CausalViz"
     for kind, name in (("csv", "evaluation.csv"), ("json", "evaluation.json"), ("qrels", "qrels.txt")):
-        with opened.expect_download(timeout=30_000) as download:
+        with opened.expect_download() as download:
             opened.click(f"button#evaluate-{kind}")
         assert download.value.suggested_filename == name
         download.value.save_as(tmp_path / name)
@@ -130,10 +128,10 @@ def test_own_themes_open_on_explore_with_their_texts(opened: Page, tmp_path: Pat
     opened.locator(
         "#evaluate-themes input, #evaluate-bar input[type=file][accept='.jsonl']"
     ).first.set_input_files(str(tmp_path / "own.jsonl"))
-    expect(opened.locator(ROWS)).to_have_count(1, timeout=30_000)
+    expect(opened.locator(ROWS)).to_have_count(1)
     expect(opened.locator(".cal-summary")).to_contain_text("One question says nothing about others")
     opened.locator(".cal-open").click()
-    expect(opened.locator(AFTER)).to_have_count(2, timeout=30_000)
-    expect(opened.locator(".cv-text")).to_contain_text("late", timeout=30_000)
+    expect(opened.locator(AFTER)).to_have_count(2)
+    expect(opened.locator(".cv-text")).to_contain_text("late")
     calibrate(opened)  # the other pages are as they were
     expect(opened.locator("#calibrate-base input")).to_have_value("sample_kb")

@@ -38,7 +38,7 @@ ASK_ALL = """(questions) => {
       await later(0);
       document.querySelector("button#ask").click();
       for (const begun = Date.now(); root.trace?.query !== question; await later(5)) {
-        if (Date.now() - begun > 30000) throw new Error(`no answer to: ${question}`);
+        if (Date.now() - begun > 90000) throw new Error(`no answer to: ${question}`);
       }
       const { knowledge_base, candidates } = root.trace;
       answers.push({

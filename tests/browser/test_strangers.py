@@ -245,7 +245,7 @@ def test_a_stranger_cannot_take_up_another_ones_upload(client: httpx.Client, app
         f"{API}/queue/join", json={"data": data, "fn_index": adding["id"], "session_hash": "thief"}
     )
     assert joined.status_code == 200
-    events = client.get(f"{API}/queue/data", params={"session_hash": "thief"}, timeout=20).text
+    events = client.get(f"{API}/queue/data", params={"session_hash": "thief"}, timeout=60).text
     completed = next(line for line in events.splitlines() if "process_completed" in line)
     assert json.loads(completed.removeprefix("data: "))["success"] is False
     assert str(home) not in completed
@@ -334,7 +334,7 @@ def test_markup_that_found_its_way_into_the_page_runs_nothing(browser: Browser, 
     context = browser.new_context()
     page = context.new_page()
     page.goto(app)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     page.evaluate(
         """() => {
             const div = document.createElement("div");
@@ -355,7 +355,7 @@ def test_markup_that_found_its_way_into_the_page_runs_nothing(browser: Browser, 
 def test_every_page_works_under_the_policy(page: Page, app: str) -> None:
     # the fixture fails the test when the console reports what the policy blocked
     page.goto(app)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     tabs = page.locator("#pages [role=tab]")
     for name in tabs.all_inner_texts():
         tabs.get_by_text(name, exact=True).click()
@@ -370,7 +370,7 @@ def test_an_unforeseen_failure_is_one_sentence_with_a_number_that_the_log_explai
 ) -> None:
     joined = client.post(f"{API}/queue/join", json=question_to(client, "please explode", "unlucky"))
     assert joined.status_code == 200
-    said = client.get(f"{API}/queue/data", params={"session_hash": "unlucky"}, timeout=20).text
+    said = client.get(f"{API}/queue/data", params={"session_hash": "unlucky"}, timeout=60).text
     reference = re.search(r"Something went wrong in the app; .* the number ([0-9a-f]{8})\.", said)
     assert reference is not None
     log = (home / "app.log").read_text(encoding="utf-8")
@@ -387,7 +387,7 @@ def test_the_page_shows_failures_and_goes_on(browser: Browser, app: str) -> None
     def ask(words: str, answer: str) -> None:
         page.fill("#question textarea", words)
         page.click("button#ask")
-        expect(view).to_contain_text(answer, timeout=30_000)
+        expect(view).to_contain_text(answer)
 
     ask("please refuse", "the file 'budget' is in use; wait, then ask again.")
     ask("please explode", "No answer came: the notice says why.")
@@ -478,7 +478,7 @@ def test_the_page_says_that_it_was_asked_too_often_and_does_not_hang(browser: Br
     page = context.new_page()
     page.goto(tight)
     view = page.locator("#explore-view .causalviz")
-    expect(view).to_be_visible(timeout=30_000)
+    expect(view).to_be_visible()
     page.fill("#question textarea", "late interaction")
     failed = view.get_by_text("No answer came: the notice says why.")
     for _ in range(5):  # a place may become free between the others' requests and the question
@@ -493,9 +493,9 @@ def test_the_page_says_that_it_was_asked_too_often_and_does_not_hang(browser: Br
         if failed.is_visible():
             break
     expect(page.get_by_text("There were too many requests within a minute").first).to_be_visible(
-        timeout=10_000
+        timeout=60_000
     )
-    expect(failed).to_be_visible(timeout=10_000)
+    expect(failed).to_be_visible(timeout=60_000)
     expect(view).not_to_contain_text("Looking for documents")
     context.close()
 
@@ -582,15 +582,15 @@ def test_people_log_in_below_a_proxys_path_and_ask(page: Page, shared: str, tmp_
         page.get_by_label("username").fill("ann")
         page.get_by_label("password").fill(PASSWORD)
         page.get_by_role("button", name="Login").click()
-        expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+        expect(page.locator("#explore-view .causalviz")).to_be_visible()
         page.fill("#question textarea", "late interaction")
         page.click("button#ask")
-        expect(page.locator(".cv-results")).to_contain_text("late interaction", timeout=30_000)
+        expect(page.locator(".cv-results")).to_contain_text("late interaction")
         (tmp_path / "mine.txt").write_text("late interaction of tokens", encoding="utf-8")
         page.locator("#add-files button").first.click()
         page.set_input_files("#files input[type=file]", str(tmp_path / "mine.txt"))
         page.locator("button#add").click()
-        expect(page.locator("#upload-said")).to_contain_text("1 of 1 files are ready", timeout=30_000)
+        expect(page.locator("#upload-said")).to_contain_text("1 of 1 files are ready")
         page.close()  # ends what the proxy holds open
 
 

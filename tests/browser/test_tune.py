@@ -34,7 +34,7 @@ def opened(page: Page, app: str) -> Iterator[Page]:
     page.on("request", note)
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(app)
-    expect(page.locator("#explore-view .causalviz")).to_be_visible(timeout=30_000)
+    expect(page.locator("#explore-view .causalviz")).to_be_visible()
     yield page
     assert foreign == []
 
@@ -53,7 +53,7 @@ def test_the_map_is_drawn_when_the_page_is_opened_and_follows_the_measure(opened
     expect(opened.locator("#tune-map")).to_contain_text("absorption threshold tau (cosine)")
     expect(opened.locator("#tune-map")).to_contain_text("default: tau 0.5, alpha 0.5")
     opened.get_by_label("mean stuffed rank").check()
-    expect(said).to_contain_text("Best mean stuffed rank", timeout=30_000)
+    expect(said).to_contain_text("Best mean stuffed rank")
     assert opened.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
@@ -63,9 +63,9 @@ def test_a_person_tunes_on_questions_of_their_own(opened: Page, tmp_path: Path) 
     themes.write_text("\n".join(first_two), encoding="utf-8")
     tune(opened)
     opened.set_input_files("input[type=file][accept*=jsonl]", str(themes))
-    expect(opened.locator("#tune-said")).to_contain_text("these 2 questions", timeout=60_000)
+    expect(opened.locator("#tune-said")).to_contain_text("these 2 questions")
     opened.get_by_role("button", name="Back to the sample").click()
-    expect(opened.locator("#tune-said")).to_contain_text("these 8 questions", timeout=60_000)
+    expect(opened.locator("#tune-said")).to_contain_text("these 8 questions")
 
 
 def test_a_hostile_themes_file_is_one_harmless_sentence(opened: Page, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_hostile_themes_file_is_one_harmless_sentence(opened: Page, tmp_path: 
     tune(opened)
     opened.set_input_files("input[type=file][accept*=jsonl]", str(themes))
     toast = opened.locator(".toast-body")
-    expect(toast).to_contain_text("is no theme", timeout=30_000)
+    expect(toast).to_contain_text("is no theme")
     expect(toast).to_contain_text("<img src=x onerror=")
     assert toast.locator("img").count() == 0
     assert opened.title() == "CausalViz"
@@ -98,7 +98,7 @@ def open_drawer(page: Page) -> None:
 
 
 def saved(page: Page, folder: Path) -> str:
-    with page.expect_download(timeout=30_000) as download:
+    with page.expect_download() as download:
         page.click("button#save-report")
     assert download.value.suggested_filename == "causalviz-report.html"
     path = folder / "report.html"
@@ -109,7 +109,7 @@ def saved(page: Page, folder: Path) -> str:
 def test_a_report_is_saved_as_the_page_stands_with_text_or_without(opened: Page, tmp_path: Path) -> None:
     ask(opened, QUESTION)
     set_slider(opened, 1, 0.13)
-    expect(opened.locator(".cv-text mark").first).to_be_visible(timeout=30_000)
+    expect(opened.locator(".cv-text mark").first).to_be_visible()
     sentence = " ".join(opened.locator(".cv-text").inner_text().split("\n")[-1].split()[:8])
     assert len(sentence) > 20
     open_drawer(opened)
