@@ -9,7 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Four at a time: browser tests wait too. A file's tests stay together: they share what they set up;
 # files come in the order of tests/conftest.py.
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -rR
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
+# Python compiles a package when it is first imported; pip would take as long for this as for all the rest.
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 
 # What `make fuzz` tries; files that fail are kept in .venv.
 MUTANTS ?= 20000
@@ -17,7 +18,7 @@ SEED ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup setup-tests lint check test bench themes fuzz golden evaluate clean
+.PHONY: help run setup setup-tests lint check test browser bench themes fuzz golden evaluate clean
 
 help: ## list what can be done
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,12 +38,14 @@ lint: setup-tests ## style, types and layers
 check: lint ## lint, and every test that needs no browser
 	$(PYTEST) -m "not browser"
 
-test: lint ## everything
-	@tests/browser/install_browser.sh $(BIN)/python
+test: setup-tests ## everything
+	@$(MAKE) --no-print-directory -j 2 lint browser
 	$(PYTEST)
 
-bench: setup-tests ## timings, as a table
+browser: setup-tests
 	@tests/browser/install_browser.sh $(BIN)/python
+
+bench: browser ## timings, as a table
 	$(BIN)/python -m benchmarks
 
 themes: setup ## write sample_kb/themes.jsonl from the sample's documents
