@@ -9,8 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Four at a time: browser tests wait too. A file's tests stay together: they share what they set up;
 # files come in the order of tests/conftest.py.
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -rR
-# Python compiles a package when it is first imported; pip would take as long for this as for all the rest.
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+# By all processors; pip would compile one file after the other. What some packages hold is no Python.
+COMPILE := $(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 
 # What `make fuzz` tries; files that fail are kept in .venv.
 MUTANTS ?= 20000
@@ -76,11 +77,12 @@ $(VENV)/.made:
 	$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-# What is installed, by content: a new date of the requirements file alone installs nothing.
+# What is installed, by content: a new date of a requirements file alone installs nothing.
 $(VENV)/installed.txt: requirements.txt | $(VENV)/.made
-	@cmp -s requirements.txt $@ || { $(PIP_INSTALL) -r requirements.txt && cp requirements.txt $@; }
+	@cmp -s requirements.txt $@ || { $(PIP_INSTALL) -r requirements.txt && cp requirements.txt $@ && { $(COMPILE); }; }
 	@touch $@
 
-$(VENV)/installed-tests.txt: tests/requirements.txt $(VENV)/installed.txt
-	@cmp -s tests/requirements.txt $@ || { $(PIP_INSTALL) -r tests/requirements.txt && cp tests/requirements.txt $@; }
+$(VENV)/installed-tests.txt: requirements.txt tests/requirements.txt | $(VENV)/.made
+	@cat $^ | cmp -s - $@ || { $(PIP_INSTALL) -r tests/requirements.txt && cp requirements.txt $(VENV)/installed.txt && \
+		cat $^ > $@ && { $(COMPILE); }; }
 	@touch $@

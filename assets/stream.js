@@ -72,6 +72,8 @@
         text = messages.pop();
         yield* messages;
       }
+    } catch (error) {
+      if (error.name !== "AbortError") throw error; // the page has left, which is no error
     } finally {
       reader.cancel().catch(() => {}); // it may have broken off
     }
