@@ -1,7 +1,7 @@
 """What all tests share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `make golden` write the golden files instead of comparing with them."""
     parser.addoption("--golden", choices=["compare", "write"], default="compare")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave what the user of this machine has indexed alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CAUSALVIZ_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")

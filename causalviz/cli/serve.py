@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> None:
     from causalviz.backends.segmentation import load_dictionary
     from causalviz.ui.library import SAMPLE_NAME, Library
     from causalviz.ui.pages import serve
+    from causalviz.ui.places import delete_left
 
     library = Library(settings, settings.encoder, options.kb)
     try:
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         sys.stderr.write(
             f"causalviz: {error} The app starts all the same: choose an encoder on its Models page.\n"
         )
-    for task in (partial(_take_up, library), load_dictionary):
+    for task in (partial(_take_up, library), load_dictionary, delete_left):
         threading.Thread(target=task, daemon=True).start()
     serve(library, settings)
 

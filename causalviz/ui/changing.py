@@ -2,12 +2,10 @@
 
 import contextlib
 import json
-import shutil
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -16,9 +14,9 @@ from causalviz.errors import CausalvizError, KnowledgeBaseError
 from causalviz.jobs import Job, Rest, Runner, finish
 from causalviz.knowledge_base.store import Store, named_errors
 from causalviz.protocols import Progress
+from causalviz.ui.places import left, workplace
 
 _PREFIX = ".changing-"
-_LOCK = "lock"
 _ORIGINAL = "original.json"
 
 T = TypeVar("T")
@@ -50,7 +48,7 @@ def change_file(  # noqa: PLR0913 - where, what, by whom, and three ways to spea
         CausalvizError: the job failed; then nothing is changed.
     """
     gone = gone or threading.Event()
-    with workplace(path.parent) as place:
+    with changing_place(path.parent) as place:
         copy = place / path.name
         backup(path, copy)
         (place / _ORIGINAL).write_text(json.dumps([path.name, _stamp(path)]), encoding="utf-8")
@@ -75,11 +73,8 @@ def take_up(
     Yields:
         A sentence for each.
     """
-    for place in sorted(folder.glob(f"{_PREFIX}*")):
-        with _unless_at_work(place) as is_left:
-            if is_left:
-                yield from _take_up(place, folder, runner, changing)
-                shutil.rmtree(place, ignore_errors=True)
+    for place in left(folder, _PREFIX):
+        yield from _take_up(place, folder, runner, changing)
 
 
 def _take_up(
@@ -110,30 +105,9 @@ def _take_up(
     )
 
 
-@contextmanager
-def workplace(folder: Path) -> Iterator[Path]:
-    """Make a hidden folder beside knowledge bases, locked as long as this process lives, and delete it at the end."""
-    with (
-        tempfile.TemporaryDirectory(prefix=_PREFIX, dir=folder) as name,
-        closing(sqlite3.connect(Path(name) / _LOCK)) as lock,
-    ):
-        lock.execute("BEGIN EXCLUSIVE")
-        yield Path(name)
-
-
-@contextmanager
-def _unless_at_work(place: Path) -> Iterator[bool]:
-    """Tell whether the process that made a workplace is gone, and take its lock."""
-    if not (place / _LOCK).exists():
-        yield False  # it is being made at this moment
-        return
-    with closing(sqlite3.connect(place / _LOCK, timeout=0)) as lock:
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error:
-            yield False
-        else:
-            yield True
+def changing_place(folder: Path) -> contextlib.AbstractContextManager[Path]:
+    """Make a hidden folder beside knowledge bases for one that is to take its place there."""
+    return workplace(folder, _PREFIX)
 
 
 def backup(path: Path, target: Path) -> None:

@@ -24,8 +24,9 @@ from causalviz.pipeline import Pipeline, with_reranker
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import Trace
 from causalviz.settings import Settings
-from causalviz.ui.changing import backup, change_file, free_name, take_up, workplace
+from causalviz.ui.changing import backup, change_file, changing_place, free_name, take_up
 from causalviz.ui.models import Models
+from causalviz.ui.places import temporary
 
 SAMPLE_NAME = "sample_kb"
 UPLOADS = "your uploads"
@@ -193,7 +194,7 @@ class Library:
         target = self._settings.knowledge_bases / f"{clean}{SUFFIX}"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with workplace(target.parent) as place:
+            with changing_place(target.parent) as place:
                 backup(upload.pipeline.base.path, place / "new")
                 (place / "new").replace(target)
         except OSError as error:
@@ -299,7 +300,7 @@ class Upload:
 
     def _made(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="causalviz-"))
+            self._folder = Path(tempfile.mkdtemp(dir=temporary()))
             atexit.register(self.discard, _PATIENCE)
         return self._folder / _UPLOADS_FILE
 

@@ -39,7 +39,7 @@ from causalviz.knowledge_base.store import Store, named_errors
 from causalviz.knowledge_base.vetting import pour
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import Chunk, Document, FileReport
-from causalviz.ui.changing import backup, change_file, free_name, workplace
+from causalviz.ui.changing import backup, change_file, changing_place, free_name
 from causalviz.ui.library import SAMPLE_NAME, SUFFIX, UPLOADS, Library, Upload, add_files
 
 T = TypeVar("T")
@@ -231,7 +231,7 @@ class Manager:
         Raises:
             KnowledgeBaseError: it is none that can be believed (vetting.py), or there is no room.
         """
-        with workplace(self._made(self._library.folder)) as place:
+        with changing_place(self._made(self._library.folder)) as place:
             building = place / "new"
             try:
                 encoder = pour(file, building)
@@ -436,7 +436,7 @@ class Manager:
         return path
 
     def _keep(self, path: Path, wanted: str) -> str:
-        with workplace(self._made(self._library.folder)) as place:
+        with changing_place(self._made(self._library.folder)) as place:
             building = place / "new"
             with named(path, wanted):
                 backup(path, building)

@@ -20,6 +20,7 @@ from causalviz.pipeline import Pipeline, SearchSettings
 from causalviz.protocols import Encoder, Progress
 from causalviz.records import RankSettings, Trace
 from causalviz.settings import Settings
+from causalviz.ui.places import temporary
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -115,7 +116,7 @@ def own_questions(file: Path, encoder: Encoder, progress: Progress) -> Labelled:
     Raises:
         ThemesError: it is no themes file.
     """
-    with tempfile.TemporaryDirectory(prefix="causalviz-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         return questions_in(Path(folder), file, encoder, progress)
 
 

@@ -330,6 +330,23 @@ def test_headers_keep_browsers_from_doing_more_than_the_page_needs(client: httpx
         assert not re.search(r"https?:|\*", headers["Content-Security-Policy"])
 
 
+def test_only_what_is_named_by_its_content_is_kept_by_browsers(
+    page: Page, client: httpx.Client, app: str
+) -> None:
+    named = re.findall(r'"\./(assets/[^"]+)"', client.get("/").text)
+    assert named
+    for path in named:
+        assert "immutable" in client.get(f"/{path}").headers["Cache-Control"]
+    assert "immutable" not in client.get("/assets/nothing-Akn07EZk.js").headers.get("Cache-Control", "")
+    assert "immutable" not in client.get("/static/img/logo.svg").headers.get("Cache-Control", "")
+    sizes = "() => performance.getEntriesByType('resource').filter((r) => r.name.includes('/assets/'))"
+    for again in (False, True):
+        page.goto(app)
+        expect(page.locator("#explore-view .causalviz")).to_be_visible()
+        asked = page.evaluate(f"({sizes})().filter((r) => r.transferSize > 0).length")
+        assert asked > 50 if not again else asked == 0
+
+
 def test_markup_that_found_its_way_into_the_page_runs_nothing(browser: Browser, app: str) -> None:
     context = browser.new_context()
     page = context.new_page()

@@ -15,7 +15,7 @@ from fakes import WordEncoder, plain_tokenizer, silent
 from causalviz.jobs import InThisProcess
 from causalviz.knowledge_base import FileEntry, open_knowledge_base, update
 from causalviz.knowledge_base.store import Store
-from causalviz.ui.changing import backup, take_up, workplace
+from causalviz.ui.changing import backup, changing_place, take_up
 
 FILES = 12
 # Adds files as the app does, and is killed when some of them, not all, are stored.
@@ -132,7 +132,7 @@ def test_one_that_was_deleted_since_comes_back(path: Path, tmp_path: Path) -> No
 
 
 def test_what_is_being_changed_is_left_alone(path: Path) -> None:
-    with workplace(path.parent) as place:
+    with changing_place(path.parent) as place:
         backup(path, place / path.name)
         assert taken_up(path.parent) == []
         assert (place / path.name).exists()

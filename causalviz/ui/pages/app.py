@@ -1,9 +1,7 @@
 """Assemble the pages and launch them."""
 
 import asyncio
-import atexit
 import os
-import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 
@@ -20,6 +18,7 @@ from causalviz.ui import present
 from causalviz.ui.library import Library
 from causalviz.ui.pages import answer, calibrate, documents, evaluate, explore, models, tune
 from causalviz.ui.pages.failing import Blocks
+from causalviz.ui.places import temporary
 from causalviz.ui.serving import Accounts, doors
 from causalviz.ui.tuning import Sample
 
@@ -69,7 +68,8 @@ def serve(library: Library, settings: Settings) -> None:
     serving, script = settings.serving, present.page_script()
     accounts = Accounts.read(serving.auth_file) if serving.auth_file else None
     upload_bytes = limits_of(settings.limits).upload_bytes
-    _make_uploads_private()
+    # Under a name that nobody can guess, and open to no other user of this machine.
+    os.environ["GRADIO_TEMP_DIR"] = tempfile.mkdtemp(dir=temporary())
     # Read by Gradio's web server: the proxies that may say who a client is.
     os.environ["FORWARDED_ALLOW_IPS"] = serving.trust_proxy
     blocks = build(library, settings)
@@ -104,13 +104,6 @@ def serve(library: Library, settings: Settings) -> None:
         auth=None if accounts is None else _one_at_a_time(accounts),  # type: ignore[arg-type]  # Gradio awaits it
         app_kwargs={"middleware": layers},
     )
-
-
-def _make_uploads_private() -> None:
-    """Give Gradio a folder of uploads under a name nobody can guess, open to nobody else on this machine."""
-    folder = tempfile.mkdtemp(prefix="causalviz-uploads-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ["GRADIO_TEMP_DIR"] = folder
 
 
 def _one_at_a_time(accounts: Accounts) -> Callable[[str, str], Awaitable[bool]]:

@@ -24,6 +24,7 @@ from causalviz.ui.library import UPLOADS, Library, Upload
 from causalviz.ui.managing import Incoming, Manager
 from causalviz.ui.pages.explore import EXPLORE, Explore
 from causalviz.ui.pages.uploads import INDEXING, base_choices
+from causalviz.ui.places import temporary
 
 _SESSION_SECONDS = 6 * 3600
 _TOLD_SECONDS = 0.25
@@ -196,7 +197,7 @@ class _Page:
         match step:
             case {"kind": "export", "name": str(name)}:
                 desk.clear_export()
-                desk.exported = Path(tempfile.mkdtemp(prefix="causalviz-export-")) / "export.kb"
+                desk.exported = Path(tempfile.mkdtemp(dir=temporary())) / "export.kb"
                 self._manager.export(name, own, desk.exported)
                 return {"pieces": -(-desk.exported.stat().st_size // _EXPORT_PIECE)}
             case {"kind": "exported", "piece": int(piece)}:

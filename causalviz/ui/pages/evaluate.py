@@ -18,6 +18,7 @@ from causalviz.ui.pages.calibrate import FILE_TYPES, Labels
 from causalviz.ui.pages.explore import EXPLORE, Explore
 from causalviz.ui.pages.failing import notice
 from causalviz.ui.pages.uploads import base_choices, page_progress
+from causalviz.ui.places import temporary
 from causalviz.ui.questions import Answers, csv_of, json_of, judged_answers, surface, theme_answers
 from causalviz.ui.sources import read_uploads
 from causalviz.ui.tuning import Sample, questions_in
@@ -260,7 +261,7 @@ class _Page:
         progress: gr.Progress = gr.Progress(),  # noqa: B008 - as above
     ) -> tuple[Kept, Folder]:
         """Ask the themes of an uploaded file; they stay on disk as long as the session."""
-        folder = folder or tempfile.TemporaryDirectory(prefix="causalviz-")
+        folder = folder or tempfile.TemporaryDirectory(dir=temporary())
         try:
             bar = page_progress(progress)
             labelled = questions_in(Path(folder.name), Path(path), self._library.encoder, bar)

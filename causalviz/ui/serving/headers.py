@@ -4,6 +4,7 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Iterable
+from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,6 +13,8 @@ from causalviz.settings import Serving
 from causalviz.ui.serving.routes import route_of
 
 _SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
+_HASHED = re.compile(r"/assets/.+-[\w-]{8,9}\.\w+")
+"""A file of Gradio's page whose name tells its content: it is asked for once."""
 _YEAR = 365 * 24 * 3600
 _FORBIDDEN = ("camera", "display-capture", "geolocation", "microphone", "payment", "serial", "usb")
 
@@ -67,7 +70,10 @@ class SecureHeaders:
         secure = scope["scheme"] == "https"
         if secure:
             headers["Strict-Transport-Security"] = f"max-age={_YEAR}"
-        if not re.match(r"/(assets|static|svelte)/", route_of(scope)):
+        route = route_of(scope)
+        if start["status"] == HTTPStatus.OK and _HASHED.fullmatch(route):
+            headers["Cache-Control"] = f"public, max-age={_YEAR}, immutable"
+        elif not re.match(r"/(assets|static|svelte)/", route):
             headers.setdefault("Cache-Control", "no-store")
         start["headers"] = [
             (name, self._cookie(value, secure=secure) if name.lower() == b"set-cookie" else value)

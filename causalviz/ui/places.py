@@ -1,0 +1,80 @@
+"""Folders that belong to an app as long as it lives, and how the next one knows what a killed one left."""
+
+import atexit
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+
+_PREFIX = "causalviz-app-"
+_LOCK = "lock"
+
+
+@contextmanager
+def workplace(folder: Path, prefix: str) -> Iterator[Path]:
+    """Make a folder in another one, locked as long as this process lives, and delete it at the end."""
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder) as name, closing(_locked(Path(name))):
+        yield Path(name)
+
+
+def left(folder: Path, prefix: str) -> Iterator[Path]:
+    """Give the workplaces whose process is gone; each is deleted when the next is asked for."""
+    for place in sorted(folder.glob(f"{prefix}*")):
+        with _unless_at_work(place) as is_left:
+            if is_left:
+                yield place
+                shutil.rmtree(place, ignore_errors=True)
+
+
+@cache
+def temporary() -> Path:
+    """Give the folder for the files of this app's sessions: open to no other user, deleted when the app ends."""
+    place = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = _locked(place)
+
+    def delete() -> None:
+        lock.close()
+        shutil.rmtree(place, ignore_errors=True)
+
+    atexit.register(delete)
+    return place
+
+
+def delete_left() -> None:
+    """Delete the files of sessions whose app was killed."""
+    for _ in left(Path(tempfile.gettempdir()), _PREFIX):
+        pass
+
+
+def _locked(place: Path) -> sqlite3.Connection:
+    """Lock a folder until the connection is closed or the process is gone."""
+    lock = sqlite3.connect(place / _LOCK, check_same_thread=False)
+    lock.execute("BEGIN EXCLUSIVE")
+    return lock
+
+
+@contextmanager
+def _unless_at_work(place: Path) -> Iterator[bool]:
+    """Tell whether the process that made a workplace is gone, and take its lock."""
+    if not _is_ours(place) or not (place / _LOCK).is_file():
+        yield False  # another user's, or it is being made at this moment
+        return
+    with closing(sqlite3.connect(place / _LOCK, timeout=0)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error:
+            yield False
+        else:
+            yield True
+
+
+def _is_ours(place: Path) -> bool:
+    """Tell whether this user made it: in a folder for all, others may lay traps under its name."""
+    try:
+        return os.name != "posix" or place.lstat().st_uid == os.getuid()
+    except OSError:  # it has been deleted
+        return False
