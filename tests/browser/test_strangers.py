@@ -215,9 +215,9 @@ def test_no_file_of_this_machine_can_be_fetched(
 
 def test_uploads_lie_where_nobody_else_can_look_or_guess(client: httpx.Client) -> None:
     (stored,) = upload(client, "a.txt", b"words").json()
-    folder = Path(stored).parents[1]
-    assert folder.name.startswith("causalviz-uploads-")
-    assert folder.stat().st_mode & 0o077 == 0
+    _, uploads, place, *_ = Path(stored).parents
+    assert place.name.startswith("causalviz-app-")
+    assert uploads.stat().st_mode & 0o077 == place.stat().st_mode & 0o077 == 0
 
 
 def test_a_file_name_leads_nowhere(client: httpx.Client) -> None:
@@ -229,7 +229,7 @@ def test_a_file_name_leads_nowhere(client: httpx.Client) -> None:
         "a" * 300 + ".txt",
     ):
         (stored,) = upload(client, name, b"x").json()
-        assert Path(stored).resolve().parents[1].name.startswith("causalviz-uploads-")
+        assert Path(stored).resolve().parents[2].name.startswith("causalviz-app-")
 
 
 def test_a_stranger_cannot_take_up_another_ones_upload(client: httpx.Client, app: str, home: Path) -> None:
