@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -63,13 +63,15 @@ def _unless_at_work(place: Path) -> Iterator[bool]:
     if not _is_ours(place) or not (place / _LOCK).is_file():
         yield False  # another user's, or it is being made at this moment
         return
-    with closing(sqlite3.connect(place / _LOCK, timeout=0)) as lock:
+    with ExitStack() as held:
         try:
+            lock = held.enter_context(closing(sqlite3.connect(place / _LOCK, timeout=0)))
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error:
-            yield False
+        except sqlite3.Error:  # it is locked, or another start has just deleted it
+            is_left = False
         else:
-            yield True
+            is_left = True
+        yield is_left
 
 
 def _is_ours(place: Path) -> bool:

@@ -37,12 +37,14 @@ def page(_visitor: BrowserContext) -> Iterator[Page]:
     Pages of a file's tests have visited before, so that they load faster; they share no session.
     """
     page = _visitor.new_page()
-    with _without_errors(page):
-        yield page
-    page.close()
-    _visitor.clear_cookies()
-    _visitor.clear_permissions()
-    _visitor.set_offline(offline=False)
+    try:
+        with _without_errors(page):
+            yield page
+    finally:
+        page.close()
+        _visitor.clear_cookies()
+        _visitor.clear_permissions()
+        _visitor.set_offline(offline=False)
 
 
 @pytest.fixture(scope="session")
@@ -55,10 +57,12 @@ def _tab(browser: Browser) -> Iterator[Page]:
 @pytest.fixture
 def tab(_tab: Page) -> Iterator[Page]:
     """Give the same page to every test, at half the processor time: for documents that keep nothing in the browser."""
-    with _without_errors(_tab):
-        yield _tab
-    _tab.emulate_media(color_scheme="null", reduced_motion="null")
-    _tab.goto("about:blank")
+    try:
+        with _without_errors(_tab):
+            yield _tab
+    finally:
+        _tab.emulate_media(color_scheme="null", reduced_motion="null")
+        _tab.goto("about:blank")
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from ui.test_changing import index, left
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}} late interaction of tokens"
 ROWS = ".doc-table tbody tr[tabindex]"
-SECONDS = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def visit(page: Page, address: str) -> None:
 
 
 def said(page: Page, words: str | re.Pattern[str]) -> None:
-    expect(page.locator(".doc-said")).to_contain_text(words, timeout=SECONDS)
+    expect(page.locator(".doc-said")).to_contain_text(words)
 
 
 def create(page: Page, name: str) -> None:
@@ -193,7 +192,7 @@ def test_a_knowledge_base_is_exported_deleted_brought_back_and_imported(opened: 
     whole = opened.locator("input[aria-label='Choose an exported knowledge base']")
     content = saved.value.path().read_bytes()
     whole.set_input_files({"name": "bad.kb", "mimeType": "", "buffer": content[:5000]})
-    expect(opened.locator(".docs .cal-alert:visible")).to_contain_text("damaged", timeout=SECONDS)
+    expect(opened.locator(".docs .cal-alert:visible")).to_contain_text("damaged")
     whole.set_input_files({"name": "mine.kb", "mimeType": "", "buffer": content})
     said(opened, "Imported as “mine (2)”")
     opened.get_by_role("button", name="Ask it").click()
@@ -252,7 +251,7 @@ def test_cancel_ends_a_run_and_keeps_what_was_finished(opened: Page, tmp_path: P
         (tmp_path / f"file{number:02d}.txt").write_text(words, encoding="utf-8")
     create(opened, "cancelled")
     add(opened, *sorted(tmp_path.iterdir()))
-    expect(opened.locator(".doc-doing")).to_contain_text(".txt", timeout=SECONDS)
+    expect(opened.locator(".doc-doing")).to_contain_text(".txt")
     opened.get_by_role("button", name="Cancel", exact=True).click()
     said(opened, "Stopped; what was finished until then is kept.")
     assert opened.locator(ROWS).count() < 30
