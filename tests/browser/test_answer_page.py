@@ -7,7 +7,7 @@ import pytest
 from backends.chat_http import KEY, PIECE, Server, reply_to
 from backends.chat_http import serving as chat_server
 from browser.serving import serving
-from browser.test_app import AFTER, ask
+from browser.test_app import AFTER, ask, unfold
 from playwright.sync_api import Browser, Page, expect
 
 from causalviz.answer.prompt import TEMPLATE
@@ -165,14 +165,15 @@ def test_closing_the_page_leaves_a_silent_server(browser: Browser, app: str, cha
 
 
 def test_wrong_input_is_told_in_one_sentence(opened: Page) -> None:
-    answer(opened, "   ")
-    expect(opened.locator("#answer-view [role=alert]")).to_contain_text("the question is empty")
-    opened.locator("#answer-prompt button").first.click()
+    alert = opened.locator("#answer-view [role=alert]")
+    opened.get_by_role("tab", name="Answer").click()
+    unfold(opened, "#answer-prompt")
     template = opened.locator("#answer-template textarea")
-    expect(template).to_have_value(TEMPLATE)  # it is laid out now, and filled in
+    expect(template).to_have_value(TEMPLATE)
+    answer(opened, "   ")
+    expect(alert).to_contain_text("the question is empty")
     template.fill("no place for anything")
     answer(opened)
-    alert = opened.locator("#answer-view [role=alert]")
     expect(alert).to_contain_text("the template lacks {question} and {sources}")
     opened.click("button#answer-reset")
     expect(template).to_have_value(TEMPLATE)
@@ -186,7 +187,7 @@ def test_hostile_uploads_stay_text_and_foreign_ones_are_translated(
 ) -> None:
     (tmp_path / "bad.md").write_text(f"# Title {HOSTILE}\n\nlate token {HOSTILE} [7]\n", encoding="utf-8")
     (tmp_path / "zh.txt").write_text("后期交互逐词比较向量，取最大值。", encoding="utf-8")
-    opened.locator("#add-files button").first.click()
+    unfold(opened, "#add-files")
     opened.set_input_files("#files input[type=file]", [str(file) for file in sorted(tmp_path.iterdir())])
     opened.locator("button#add").click()
     expect(opened.locator("#upload-said")).to_contain_text("ready for questions")

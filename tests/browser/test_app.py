@@ -50,6 +50,17 @@ def ask(page: Page, question: str) -> None:
     expect(page.locator(".cv-results")).to_contain_text(question)
 
 
+def unfold(page: Page, accordion: str) -> None:
+    """Open an accordion, and wait until it can be filled in.
+
+    Gradio gives what an accordion holds its first values once more some 40 ms after showing it: sooner than a hand
+    can type, later than a test does.
+    """
+    page.locator(f"{accordion} button").first.click()
+    expect(page.locator(f"{accordion} input, {accordion} textarea").first).to_be_attached()
+    page.evaluate("() => new Promise((done) => setTimeout(() => requestIdleCallback(done), 300))")
+
+
 def order_on_screen(page: Page) -> list[int]:
     """Candidates in the order their cards stand in the re-ranked column."""
     found: list[int] = page.evaluate(
@@ -126,7 +137,7 @@ def test_an_empty_question_is_one_clear_sentence_and_loses_nothing(explore: Page
 
 def test_a_missing_document_is_explained_and_shown_among_the_candidates(explore: Page) -> None:
     ask(explore, QUESTION)
-    explore.locator("#missing button").first.click()
+    unfold(explore, "#missing")
     explore.locator("#missing-document input").click()
     # The list comes in after the ranking, and empties the field.
     expect(explore.get_by_role("option", name="canteen-notice.md")).to_be_visible()
@@ -144,7 +155,7 @@ def test_a_missing_document_is_explained_and_shown_among_the_candidates(explore:
 
 
 def test_a_share_link_asks_again_in_the_same_state(explore: Page, browser: Browser) -> None:
-    explore.locator("#options button").first.click()
+    unfold(explore, "#options")
     explore.get_by_label("Centre keyword vectors").check()
     ask(explore, QUESTION)
     set_slider(explore, 1, 0.2)
@@ -205,7 +216,7 @@ def test_stop_stops_and_keeps_what_was_finished(explore: Page, tmp_path: Path) -
     for number in range(40):
         words = " ".join(f"word{number}x{i} and its meaning" for i in range(220))
         (tmp_path / f"file{number:02d}.txt").write_text(words, encoding="utf-8")
-    explore.locator("#add-files button").first.click()
+    unfold(explore, "#add-files")
     explore.set_input_files("#files input[type=file]", [str(file) for file in sorted(tmp_path.iterdir())])
     explore.locator("button#add").click()
     explore.wait_for_timeout(3000)
@@ -225,7 +236,7 @@ HOSTILE = (
 
 
 def upload(page: Page, files: list[Path]) -> None:
-    page.locator("#add-files button").first.click()
+    unfold(page, "#add-files")
     page.set_input_files("#files input[type=file]", [str(file) for file in files])
     page.locator("button#add").click()
     expect(page.locator("#upload-said")).to_contain_text("ready for questions")
@@ -242,7 +253,7 @@ def write_uploads(folder: Path) -> list[Path]:
 
 
 def test_files_that_wait_are_no_links_and_no_word_is_missing(explore: Page, tmp_path: Path) -> None:
-    explore.locator("#add-files button").first.click()
+    unfold(explore, "#add-files")
     explore.set_input_files("#files input[type=file]", [str(file) for file in write_uploads(tmp_path)])
     expect(explore.locator(".file-preview .file")).to_have_count(4)
     # a file is served to nobody, not even to whom it comes from

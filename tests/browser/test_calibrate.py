@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser.serving import serving
-from browser.test_app import AFTER, ask
+from browser.test_app import AFTER, ask, unfold
 from playwright.sync_api import Browser, Page, Request, expect
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> ${1+1} {{value}}"
@@ -160,7 +160,7 @@ def test_judgments_are_saved_and_taken_in_again(
 def test_hostile_documents_and_files_stay_text(opened: Page, tmp_path: Path) -> None:
     (tmp_path / "<b>bad.md").write_text(f"# Title {HOSTILE}\n\nlate token {HOSTILE}", encoding="utf-8")
     (tmp_path / "other.txt").write_text("bread and salt", encoding="utf-8")
-    opened.locator("#add-files button").first.click()
+    unfold(opened, "#add-files")
     opened.set_input_files("#files input[type=file]", [str(file) for file in sorted(tmp_path.iterdir())])
     opened.locator("button#add").click()
     expect(opened.locator("#upload-said")).to_contain_text("ready for questions")

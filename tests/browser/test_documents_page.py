@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from browser.serving import serving
-from browser.test_app import AFTER, ask
+from browser.test_app import AFTER, ask, unfold
 from playwright.sync_api import Browser, Locator, Page, expect
 from ui.test_changing import index, left
 
@@ -211,7 +211,7 @@ def test_uploads_are_private_and_what_is_shared_is_seen_by_all(
     said(opened, "1 file read.")
     # what can be done with them is offered on the other page too
     opened.get_by_role("tab", name="Explore").click()
-    opened.locator("#add-files button").first.click()
+    unfold(opened, "#add-files")
     expect(opened.locator("#keep")).to_be_visible()
     opened.get_by_role("tab", name="Documents").click()
     context = browser.new_context()

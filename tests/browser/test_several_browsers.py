@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 from browser.serving import serving
+from browser.test_app import unfold
 from fakes import WordEncoder, silent
 from playwright.sync_api import Browser, Page, expect
 
@@ -98,7 +99,7 @@ def begin_upload(page: Page, folder: Path, files: int, words: int) -> None:
     for number in range(files):
         text = " ".join(f"{WORD}{number}x{i}" for i in range(words))
         (folder / f"{WORD}-{number}.txt").write_text(text, encoding="utf-8")
-    page.locator("#add-files button").first.click()
+    unfold(page, "#add-files")
     page.set_input_files("#files input[type=file]", sorted(folder.iterdir()))
     page.locator("button#add").click()
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from browser.serving import free_port, serving
+from browser.test_app import unfold
 from playwright.sync_api import Browser, Page, expect
 
 from causalviz.settings import ROOT
@@ -611,7 +612,7 @@ def test_people_log_in_below_a_proxys_path_and_ask(page: Page, shared: str, tmp_
         page.click("button#ask")
         expect(page.locator(".cv-results")).to_contain_text("late interaction")
         (tmp_path / "mine.txt").write_text("late interaction of tokens", encoding="utf-8")
-        page.locator("#add-files button").first.click()
+        unfold(page, "#add-files")
         page.set_input_files("#files input[type=file]", str(tmp_path / "mine.txt"))
         page.locator("button#add").click()
         expect(page.locator("#upload-said")).to_contain_text("1 of 1 files are ready")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser.serving import serving
-from browser.test_app import AFTER, ask, set_slider
+from browser.test_app import AFTER, ask, set_slider, unfold
 from playwright.sync_api import Page, Request, expect
 
 from causalviz.settings import ROOT
@@ -93,10 +93,6 @@ def test_the_other_page_keeps_what_was_asked(opened: Page) -> None:
     assert opened.locator(AFTER).count() == cards > 1
 
 
-def open_drawer(page: Page) -> None:
-    page.locator("#report-bar button").first.click()
-
-
 def saved(page: Page, folder: Path) -> str:
     with page.expect_download() as download:
         page.click("button#save-report")
@@ -112,7 +108,7 @@ def test_a_report_is_saved_as_the_page_stands_with_text_or_without(opened: Page,
     expect(opened.locator(".cv-text mark").first).to_be_visible()
     sentence = " ".join(opened.locator(".cv-text").inner_text().split("\n")[-1].split()[:8])
     assert len(sentence) > 20
-    open_drawer(opened)
+    unfold(opened, "#report-bar")
     with_text = saved(opened, tmp_path)
     assert json.dumps(sentence, ensure_ascii=False)[1:-1] in with_text
     opened.get_by_label("Leave document text out").check()
@@ -126,6 +122,6 @@ def test_a_report_is_saved_as_the_page_stands_with_text_or_without(opened: Page,
 
 
 def test_without_a_question_there_is_no_report(opened: Page) -> None:
-    open_drawer(opened)
+    unfold(opened, "#report-bar")
     opened.click("button#save-report")
     expect(opened.locator(".cv-status")).to_contain_text("ask a question first")
