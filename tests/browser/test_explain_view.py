@@ -27,8 +27,6 @@ from causalviz.score import ScoreTable
 from causalviz.trace import from_json
 
 Open = Callable[..., ViewPage]
-REST = 700
-"""Milliseconds after which the view has caught up with what it leaves for a quiet moment."""
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def look(view: ViewPage) -> None:
     view.page.locator(".cv-wi-steps").scroll_into_view_if_needed()
     expect(view.page.locator(".cv-wi-body")).not_to_have_class("cv-wi-body cv-wi-waiting")
     view.page.locator(".cv-wi-map").scroll_into_view_if_needed()
-    view.page.wait_for_timeout(REST)
+    view.rest()
 
 
 def ranks(given: Trace, **settings: Any) -> list[int]:  # noqa: ANN401 - any setting
@@ -63,7 +61,7 @@ def state_settings(view: ViewPage) -> dict[str, Any]:
 
 def test_nothing_is_worked_out_before_it_is_in_sight(view: ViewPage) -> None:
     view.show(many(20))
-    view.page.wait_for_timeout(REST)
+    view.rest()
     assert view.page.locator(".cv-wi-line").count() == 0
     look(view)
     assert view.page.locator(".cv-wi-line").count() == 20
@@ -230,7 +228,7 @@ def test_the_map_has_one_colour_a_class_and_a_legend(view: ViewPage) -> None:
     light = [sum(int(part) for part in colour[4:-1].split(",")[:3]) for colour in colours]
     assert light == sorted(light)
     view.set(method="causal")
-    view.page.wait_for_timeout(REST)
+    view.rest()
     expect(view.page.locator(".cv-wi-chart >> nth=1").locator(".cv-wi-readout")).to_contain_text(
         "hybrid only"
     )
@@ -248,7 +246,7 @@ def test_flip_points_are_buttons_that_swap(view: ViewPage) -> None:
         count = view.page.locator(".cv-wi-flip").nth(1).locator("button").count()
         for at in range(count):
             view.set(tau=0.75, alpha=0.5)
-            view.page.wait_for_timeout(REST)
+            view.rest()
             before = view.order()
             place = before.index(chosen)
             view.page.locator(".cv-wi-flip").nth(1).locator("button").nth(at).click()
@@ -269,7 +267,7 @@ def test_what_it_takes_to_be_first_puts_it_first(view: ViewPage) -> None:
     first.locator("button").last.click()
     view.frames()
     assert view.order()[0] == view.chosen()[0]
-    view.page.wait_for_timeout(REST)
+    view.rest()
     expect(first).to_contain_text("It is first")
 
 
@@ -277,7 +275,7 @@ def test_keywords_tell_what_they_would_do_on_the_other_side(view: ViewPage) -> N
     given = many(20)
     view.show(given)
     view.set(tau=0.75, chosen=given.candidates[6].id)
-    view.page.wait_for_timeout(REST)
+    view.rest()
     expected = leave_one_out(tau_states(given, RankSettings(tau=0.75)), 6)
     terms = given.candidates[6].terms
     rows = {
@@ -290,8 +288,16 @@ def test_keywords_tell_what_they_would_do_on_the_other_side(view: ViewPage) -> N
         assert int(cell.inner_text().split()[0]) == move.otherwise.rank
         causal = "none" if move.otherwise.causal is None else f"{move.otherwise.causal:.4f}"
         assert f"causal score {causal} (now" in (cell.get_attribute("title") or "").replace("−", "-")
-    view.set(tau=0.7)
-    expect(view.page.locator(".cv-kw .cv-moved").first).to_be_hidden()  # until it is worked out again
+    hidden = view.page.evaluate(
+        """() => {
+          view.setState({ tau: 0.7 });
+          const moved = document.querySelector(".cv-kw .cv-moved");
+          return new Promise((done) => requestAnimationFrame(() => done(getComputedStyle(moved).visibility)));
+        }"""
+    )
+    assert hidden == "hidden"  # until it is worked out again
+    view.rest()
+    expect(view.page.locator(".cv-kw .cv-moved").first).to_be_visible()
 
 
 # The graph
@@ -385,7 +391,7 @@ def test_snapshots_keep_compare_and_restore(view: ViewPage) -> None:
     view.show(trace(three()))
     save(view)
     view.set(alpha=1)
-    view.page.wait_for_timeout(REST)
+    view.rest()
     columns = view.page.locator(".cv-snap")
     assert [row.get_attribute("data-id") for row in columns.nth(1).locator(".cv-snap-row").all()] == [
         "maxsim", "meetup", "tag",
@@ -420,7 +426,7 @@ def test_a_snapshot_of_another_question_brings_its_trace_back_and_says_so(view: 
     view.set(chosen="tag", tau=0.6)
     save(view)
     view.show(trace(three()[:2], query="another question"))
-    view.page.wait_for_timeout(REST)
+    view.rest()
     expect(view.page.locator(".cv-snap").nth(1)).to_contain_text("another question")
     view.page.locator(".cv-snap").nth(1).get_by_role("button", name="restore").click()
     view.frames()
@@ -631,7 +637,7 @@ def test_hostile_text_stays_text(view: ViewPage) -> None:
     view.set(alpha=0.9, tau=0.25, chosen=data["candidates"][3]["id"])
     look(view)
     view.set(chosen=data["candidates"][5]["id"])
-    view.page.wait_for_timeout(REST)
+    view.rest()
     for kind in ("csv", "path.svg"):
         download(view, kind)
     assert view.page.title() == "view"
@@ -640,7 +646,7 @@ def test_hostile_text_stays_text(view: ViewPage) -> None:
     assert view.requests == [] or all(url.startswith("blob:") for url in view.requests)
     for width in (1920, 1280, 900, 600):
         view.page.set_viewport_size({"width": width, "height": 900})
-        view.page.wait_for_timeout(150)
+        view.frames()
         assert view.page.evaluate(OVERFLOW) == []
 
 

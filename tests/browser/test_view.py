@@ -280,7 +280,7 @@ def test_at_rest_the_reading_order_is_the_ranked_order_and_focus_is_kept(view: V
     view.show(many(12))
     view.card(3).focus()
     view.set(tau=0.8, method="causal")
-    view.page.wait_for_timeout(600)
+    view.rest()
     read = view.page.locator(".cv-column >> nth=1").locator(".cv-rank").all_text_contents()
     assert read == [str(rank) for rank in range(1, 13)]
     expect(view.card(3)).to_be_focused()

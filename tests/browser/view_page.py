@@ -18,6 +18,13 @@ from causalviz.ui.present import view_script, view_style
 
 # Two frames: the first draws what was asked for, the second comes after it.
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Timed by the page, whose own timers come first however busy the machine is.
+_QUIET = f"""async () => {{
+  const frames = {FRAMES};
+  await frames();
+  await new Promise((done) => setTimeout(done, 700));
+  await frames();
+}}"""
 
 KeywordRow = tuple[str, float, float | None, float]
 """Term, weight, cosine to the first query keyword (None: it is that keyword), relevance."""
@@ -151,6 +158,10 @@ class ViewPage:
     def frames(self) -> None:
         """Wait until what was asked for is drawn."""
         self.page.evaluate(FRAMES)
+
+    def rest(self) -> None:
+        """Wait until the view has caught up with what it leaves for a quiet moment."""
+        self.page.evaluate(_QUIET)
 
     def show(self, given: Trace) -> JsonObject:
         """Show a trace; return it as JSON."""
