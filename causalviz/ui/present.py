@@ -49,12 +49,15 @@ def view_style() -> str:
     return _joined([ASSETS / "explore.css", *sorted((ASSETS / "view").glob("*.css"))])
 
 
+def first_script() -> str:
+    """What mends Gradio's page and must be there before it, as JavaScript."""
+    return _joined([ASSETS / "stream.js", ASSETS / "idle.js"])
+
+
 def page_script() -> str:
-    """What hears of Gradio's events, the live view, and the pages beside it, as JavaScript."""
+    """The live view and the pages beside it, as JavaScript."""
     names = ("calibrate.js", "evaluate.js", "answer.js", "documents.js")
-    return "\n".join(
-        [_joined([ASSETS / "stream.js"]), view_script(), _joined([ASSETS / name for name in names])]
-    )
+    return "\n".join([view_script(), _joined([ASSETS / name for name in names])])
 
 
 def page_style() -> str:

@@ -74,7 +74,9 @@ def serve(library: Library, settings: Settings) -> None:
     os.environ["FORWARDED_ALLOW_IPS"] = serving.trust_proxy
     blocks = build(library, settings)
 
-    layers = doors(settings, upload_bytes=upload_bytes, head_script=script)
+    layers = doors(
+        settings, upload_bytes=upload_bytes, first_script=present.first_script(), head_script=script
+    )
     blocks.queue(default_concurrency_limit=4, max_size=serving.queue, api_open=False)
     # Gradio has no setting for it, and looks a thousand times a second: 4 % of a processor in an app that nobody asks.
     queue = blocks._queue  # noqa: SLF001

@@ -13,17 +13,18 @@ from causalviz.ui.serving.headers import SecureHeaders
 from causalviz.ui.serving.routes import is_open, is_public, refuse, route_of
 
 
-def doors(settings: Settings, *, upload_bytes: int, head_script: str) -> list[Middleware]:
+def doors(settings: Settings, *, upload_bytes: int, first_script: str, head_script: str) -> list[Middleware]:
     """Make the layers, outermost first.
 
     Args:
         settings: Who may use the app, and how much of it.
         upload_bytes: The largest upload.
-        head_script: JavaScript the page may run beside Gradio's own.
+        first_script: JavaScript the page runs before Gradio's own.
+        head_script: JavaScript Gradio lets the page run once it is there.
     """
     serving = settings.serving
     return [
-        Middleware(SecureHeaders, serving=serving, head_script=head_script),
+        Middleware(SecureHeaders, serving=serving, first_script=first_script, head_script=head_script),
         Middleware(Failures),
         Middleware(_Door, settings=settings),
         Middleware(Rates, serving=serving),

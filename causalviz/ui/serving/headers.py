@@ -20,10 +20,15 @@ _FORBIDDEN = ("camera", "display-capture", "geolocation", "microphone", "payment
 
 
 class SecureHeaders:
-    """Adds what keeps browsers from doing more than the page needs, and tightens Gradio's cookies."""
+    """Adds what keeps browsers from doing more than the page needs, and tightens Gradio's cookies.
 
-    def __init__(self, app: ASGIApp, serving: Serving, head_script: str) -> None:
+    It holds the page whole, to know its scripts; so it puts in the first of them, too: Gradio has no place for a script
+    that runs before its own.
+    """
+
+    def __init__(self, app: ASGIApp, serving: Serving, first_script: str, head_script: str) -> None:
         self._app = app
+        self._first = f"<head><script>{first_script}</script>".encode()
         self._embedded = bool(serving.frame_ancestors)
         self._ancestors = serving.frame_ancestors or "'none'"
         self._own = _hash(head_script.encode())
@@ -49,7 +54,8 @@ class SecureHeaders:
                 page.append(message.get("body", b""))
                 if message.get("more_body"):
                     return
-                whole = b"".join(page)
+                whole = b"".join(page).replace(b"<head>", self._first, 1)
+                MutableHeaders(scope=start)["Content-Length"] = str(len(whole))
                 self._add(start, scope, [self._own, *map(_hash, _SCRIPT.findall(whole))])
                 await send(start)
                 message = {**message, "body": whole}
