@@ -375,7 +375,7 @@ def test_the_app_cleans_up_when_it_is_told_to_end(tmp_path: Path) -> None:
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.1)
         app.terminate()
-        assert app.wait(timeout=30) == 0
+        assert app.wait(timeout=90) == 0
     finally:
         app.kill()
     assert log.read_text().rstrip().endswith("cleaned up")

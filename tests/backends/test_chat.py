@@ -132,8 +132,11 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated(url: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["silent", "hangs"])
-def test_a_silent_server_is_left_as_soon_as_its_reply_is_unwanted(server: Server, model: str) -> None:
+def test_a_silent_server_is_left_as_soon_as_its_reply_is_unwanted(
+    server: Server, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Both would keep silent for longer than they are waited for below, before their first piece or after it.
+    monkeypatch.setattr(server, "silence", 120.0)
     looks = []
 
     def stop(piece: str) -> None:
@@ -145,7 +148,7 @@ def test_a_silent_server_is_left_as_soon_as_its_reply_is_unwanted(server: Server
     with pytest.raises(StoppedError):
         ServerChat(server.url, model).reply(PROMPT, 10, stop)
     assert looks[-1] == ""
-    assert server.left.wait(1)
+    assert server.left.wait(60)
 
 
 def test_stopping_ends_the_request(server: Server) -> None:

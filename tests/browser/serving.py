@@ -59,7 +59,7 @@ def serving(home: Path, script: str = WITH_A_SMALL_ENCODER, **environment: str) 
     finally:
         if running():
             os.kill(app, signal.SIGINT)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while running():
             assert time.monotonic() < deadline, f"the app does not end: {log.read_text()}"
             time.sleep(0.05)
@@ -76,7 +76,7 @@ def serving_as_people_do(home: Path) -> Iterator[str]:
         yield address
     finally:
         app.send_signal(signal.SIGINT)
-        app.wait(timeout=30)
+        app.wait(timeout=90)
 
 
 def _place(home: Path, environment: dict[str, str]) -> tuple[dict[str, str], Path, str]:

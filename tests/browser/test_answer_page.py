@@ -147,7 +147,7 @@ def test_a_fault_is_told_in_its_column_and_the_page_stays_usable(
 
 
 def test_closing_the_page_leaves_a_silent_server(browser: Browser, app: str, chat: Server) -> None:
-    chat.behaviour, chat.silence = "silent", 60.0
+    chat.behaviour, chat.silence = "silent", 120.0
     context = browser.new_context()
     page = context.new_page()
     visit(page, app)
@@ -161,7 +161,7 @@ def test_closing_the_page_leaves_a_silent_server(browser: Browser, app: str, cha
     assert chat.requests
     chat.left.clear()
     context.close()
-    assert chat.left.wait(20)
+    assert chat.left.wait(60)
 
 
 def test_wrong_input_is_told_in_one_sentence(opened: Page) -> None:

@@ -21,7 +21,7 @@ from causalviz.knowledge_base import folder_source, open_knowledge_base, update
 from causalviz.knowledge_base.store import Store
 
 RUNS = 20
-GONE = 5.0
+GONE = 30.0
 """Seconds within which the processes of a killed run must have ended."""
 
 

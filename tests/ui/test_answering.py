@@ -142,7 +142,7 @@ class Paused(Scripted):
 
         def slowly(one: str) -> None:
             piece(one)
-            assert self.go.acquire(timeout=10)
+            assert self.go.acquire(timeout=60)
 
         return super().reply(prompt, limit, slowly)
 
@@ -175,7 +175,7 @@ def test_stopping_keeps_what_was_written_and_the_model_notices(tmp_path: Path) -
     chat.go.release()  # the next piece raises in the model's thread, which ends
     for thread in threading.enumerate():
         if thread.daemon and thread.name.startswith("Thread"):
-            thread.join(10)
+            thread.join(60)
     assert threading.active_count() <= before
 
 
