@@ -165,18 +165,17 @@ def test_an_answer_grows_and_its_last_sentence_is_not_judged_early(tmp_path: Pat
 def test_stopping_keeps_what_was_written_and_the_model_notices(tmp_path: Path) -> None:
     pipeline, trace = asked(tmp_path, {"only.txt": "token vectors compare"}, "late interaction")
     columns = prompts(pipeline, trace, SETTINGS, ONE, None)
+    others = set(threading.enumerate())
     chat, session = Paused("Token vectors", " compare."), Session()
     grown = answers(columns, "q", ONE, chat, kept=Translations(), words=WORDS, stop=session.begin())
     next(found for found in grown if found[0].reply)
     session.stop()
     *_, last = grown
     assert (last[0].state, last[0].answer) == ("stopped", "Token vectors")
-    before = threading.active_count()
+    (models,) = set(threading.enumerate()) - others
     chat.go.release()  # the next piece raises in the model's thread, which ends
-    for thread in threading.enumerate():
-        if thread.daemon and thread.name.startswith("Thread"):
-            thread.join(60)
-    assert threading.active_count() <= before
+    models.join(60)
+    assert not models.is_alive()
 
 
 def test_closing_the_iterator_ends_the_run(tmp_path: Path) -> None:
