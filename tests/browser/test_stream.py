@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from browser.serving import serving
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 # As on a slow line: the message that a stream closes comes after the next question was taken in.
 LATE = """
@@ -53,12 +53,20 @@ def test_what_is_asked_while_the_stream_closes_is_answered(page: Page, app: str)
     assert page.evaluate("window.closings") > 0
 
 
+def refuse(route: Route) -> None:
+    """Refuse one question, and none of what the page asks of itself."""
+    if "what is colbert" in (route.request.post_data or ""):
+        route.fulfill(status=503, json={})
+    else:
+        route.continue_()
+
+
 def test_a_question_refused_meanwhile_leaves_the_next_one_unharmed(browser: Browser, app: str) -> None:
     with browser.new_page() as page:  # a refusal is an error in the console
         visit(page, app)
         ask(page, "late interaction")
         page.wait_for_function(ASKED, arg="late interaction")
-        page.route("**/queue/join**", lambda route: route.fulfill(status=503, json={}), times=1)
+        page.route("**/queue/join**", refuse)
         ask(page, "what is colbert")
         expect(page.locator(".toast-body")).to_contain_text("busy")
         ask(page, "token vectors")
