@@ -250,8 +250,7 @@ class _Pauses:
 
     def _send(self, name: str) -> None:
         for group in self._groups:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(group, getattr(signal, name))
+            _send(group, getattr(signal, name))
 
 
 paused = _Pauses()
@@ -320,8 +319,7 @@ class _Child(Generic[Result]):
     def _kill(self) -> None:
         paused.remove(self._process.pid)
         if os.name == "posix":
-            with contextlib.suppress(ProcessLookupError):  # all of the group have ended
-                os.killpg(self._process.pid, signal.SIGKILL)
+            _send(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
         self._process.wait()
@@ -334,6 +332,17 @@ class _Child(Generic[Result]):
             f"the process that indexes ended by itself ({how}{memory}); what was finished is kept: start it again, "
             "with fewer files at a time, and look into the app's log if that does not help."
         )
+
+
+def _send(group: int, what: int) -> None:
+    """Send a signal to a job's process group, and to those of the processes that read its files."""
+    groups = [group]
+    for children in Path(f"/proc/{group}/task").glob("*/children"):  # of each thread, as only Linux tells
+        with contextlib.suppress(OSError):
+            groups += map(int, children.read_text().split())
+    for one in groups:
+        with contextlib.suppress(ProcessLookupError):  # all of it have ended, or it is no group
+            os.killpg(one, what)
 
 
 def child() -> None:

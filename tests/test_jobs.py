@@ -16,6 +16,7 @@ import psutil
 import pytest
 from fakes import WordEncoder, silent
 
+from causalviz.documents.reading import FileToRead, ReadingPool
 from causalviz.errors import BackendError, KnowledgeBaseError, MissingBackendError, StoppedError
 from causalviz.jobs import (
     NICENESS,
@@ -64,6 +65,16 @@ def sleep_beside_a_helper(note: Path, *_: object) -> None:
     time.sleep(600)
 
 
+def sleep_while_a_file_is_read(note: Path, *_: object) -> None:
+    """Note this process and the one that reads a file of it, and never end."""
+    with ReadingPool() as pool:
+        for _file in pool.read([FileToRead(id="a.txt", content=b"late interaction")]):
+            (reader,) = psutil.Process().children()
+            note.with_suffix(".new").write_text(f"{os.getpid()} {reader.pid}", encoding="utf-8")
+            note.with_suffix(".new").rename(note)
+            time.sleep(600)
+
+
 def end_by(code: int, *_: object) -> NoReturn:
     os.kill(os.getpid(), code)
     raise AssertionError
@@ -78,7 +89,7 @@ def no_weights() -> NoReturn:
 
 
 def noted(note: Path) -> list[psutil.Process]:
-    """Wait for the note of sleep_beside_a_helper."""
+    """Wait for the note of a job that never ends."""
     end = time.monotonic() + SECONDS
     while not note.exists():
         assert time.monotonic() < end
@@ -282,6 +293,23 @@ def test_a_job_pauses_while_anybody_asks_and_can_be_ended_then(
         wait_for(working, stopped=True)
         stop.set()
         assert_ended(working)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not found")
+def test_processes_that_read_files_pause_too_and_end_at_once(tmp_path: Path, stop: threading.Event) -> None:
+    note = tmp_path / "note"
+    with ThreadPoolExecutor() as pool:
+        pool.submit(CHILD.run, partial(sleep_while_a_file_is_read, note), silent, stop)
+        processes = noted(note)
+        assert os.getpgid(processes[1].pid) == processes[1].pid
+        with paused():
+            wait_for(processes, stopped=True)
+        wait_for(processes, stopped=False)
+        time.sleep(1)  # it must have worked for as long as it paused
+        with paused():
+            wait_for(processes, stopped=True)
+            stop.set()
+            assert_ended(processes)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere there is no such signal")

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from causalviz.documents.awake_timer import AwakeTimer
 from causalviz.documents.limits import DEFAULT_LIMITS, Limits
 from causalviz.documents.readers import SUPPORTED_SUFFIXES
 from causalviz.documents.readers.ocr import find_engine
@@ -31,10 +32,6 @@ from causalviz.records import Document, Place
 WORKERS = 2
 _FILES_PER_WORKER = 200
 """Libraries leak; a worker that has read as many is replaced."""
-_GRACE = 2.0
-"""Seconds a worker has to end itself before it is killed."""
-_CLOCK_CODE = -signal.SIGALRM if sys.platform != "win32" else None
-"""How a worker ends that is stopped by its own clock."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,7 +205,7 @@ class _Worker:
             late.set()
             self.kill()
 
-        timer = threading.Timer(self._limits.seconds + _GRACE, stop)
+        timer = AwakeTimer(self._limits.seconds, stop)
         timer.daemon = True
         timer.start()
         try:
@@ -242,7 +239,7 @@ class _Worker:
             raise EOFError
 
     def _ended(self, code: int, *, late: bool) -> _EndedError:
-        if late or code == _CLOCK_CODE:
+        if late:
             return _EndedError(
                 f"reading the file took more than {self._limits.seconds:g} seconds, the limit; split it, or save it "
                 "anew in a simpler format.",

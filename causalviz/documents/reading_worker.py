@@ -66,9 +66,7 @@ def main() -> None:
             id_, content, limits = pickle.loads(take(requests))  # noqa: S301 - from the process that started this one
         except EOFError:
             return
-        _start_clock(limits.seconds)
         answer, text = _answer(id_, content, limits)
-        _start_clock(0)
         give(answers, json.dumps(answer | {"pieces": -(-len(text) // PIECE)}).encode())
         for start in range(0, len(text), PIECE):
             give(answers, text[start : start + PIECE].encode("utf-8", "surrogatepass"))
@@ -112,12 +110,6 @@ def _described(document: Document) -> dict[str, Any]:
         "pages": document.pages,
         "places": [(place.start, place.label) for place in document.places],
     }
-
-
-def _start_clock(seconds: float) -> None:
-    """Let the system end this process after some seconds, whatever it is at; 0 stops the clock."""
-    if sys.platform != "win32":  # there the parent's clock is alone
-        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _end_with(parent: int) -> None:

@@ -9,7 +9,6 @@ import csv
 import os
 import shutil
 import subprocess
-import time
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,8 +17,10 @@ from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from causalviz.documents.awake_timer import AwakeTimer
 from causalviz.documents.limits import Limits
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ DPI = 200
 _LANGUAGES = ("chi_sim", "eng")
 _MIN_CONFIDENCE = 40.0  # per cent, of a line: a stamp or a drawing read as letters has less
 _CELL = 1.5  # line heights between two words from which they are cells of a table
-_MIN_SECONDS = 0.1  # with less left, a picture is not begun
+_MIN_SECONDS = 0.1  # with less, no picture is begun
+_LOOK = 0.05  # seconds between two looks at whether a picture is read, or the time is over
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,8 +47,8 @@ class Engine:
     """A local engine."""
 
     name: str
-    read: Callable[["Image", float], str]
-    """Text of a grey picture; TimeoutError after so many seconds (RapidOCR takes the time it needs)."""
+    read: Callable[["Image", Event], str]
+    """Text of a grey picture; TimeoutError once the event is set (RapidOCR takes the time it needs)."""
     reads_chinese: bool = True
 
 
@@ -91,15 +93,19 @@ def recognise_text(pictures: Iterable["Image"], limits: Limits) -> Recognised:
     if engine is None:
         return Recognised(engine=None)
     texts: list[str] = []
-    end = time.monotonic() + limits.ocr_seconds
-    for picture in pictures:
-        left = end - time.monotonic()
-        if len(texts) >= limits.ocr_pages or left < _MIN_SECONDS:
-            break
-        try:
-            texts.append(engine.read(picture, left))
-        except TimeoutError:
-            break
+    over = Event()
+    timer = AwakeTimer(limits.ocr_seconds, over.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        for picture in pictures if limits.ocr_seconds > _MIN_SECONDS else ():
+            if len(texts) >= limits.ocr_pages or over.is_set():
+                break
+            texts.append(engine.read(picture, over))
+    except TimeoutError:
+        pass  # what was read until then is kept
+    finally:
+        timer.cancel()
     return Recognised(engine=engine.name, texts=tuple(texts), reads_chinese=engine.reads_chinese)
 
 
@@ -111,10 +117,10 @@ def find_engine() -> Engine | None:
     if program and installed and ("chi_sim" in installed or not rapidocr):
         return Engine(
             name="tesseract",
-            read=lambda image, left: _tesseract(program, installed, image, left),
+            read=lambda image, over: _tesseract(program, installed, image, over),
             reads_chinese="chi_sim" in installed,
         )
-    return Engine(name="rapidocr", read=lambda image, _left: _rapidocr(image)) if rapidocr else None
+    return Engine(name="rapidocr", read=lambda image, _over: _rapidocr(image)) if rapidocr else None
 
 
 @cache
@@ -125,7 +131,7 @@ def _installed_languages(program: str) -> frozenset[str]:
     return frozenset(run.stdout.split("\n")[1:]) - {""} if run.returncode == 0 else frozenset()
 
 
-def _tesseract(program: str, installed: frozenset[str], image: "Image", seconds: float) -> str:
+def _tesseract(program: str, installed: frozenset[str], image: "Image", over: Event) -> str:
     languages = [name for name in _LANGUAGES if name in installed] or sorted(installed - {"osd"})[:1]
     layout = "1" if "osd" in installed else "3"  # 1: pages that lie on their side are turned
     with TemporaryDirectory() as folder:
@@ -141,20 +147,19 @@ def _tesseract(program: str, installed: frozenset[str], image: "Image", seconds:
             layout,
             "tsv",
         ]
-        try:
-            subprocess.run(  # noqa: S603 - the program the system finds under that name
-                command,
-                # Its own threads cost three times the time they save; files are read side by side.
-                env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=seconds,
-                check=True,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TimeoutError from error
-        except subprocess.CalledProcessError:
+        with subprocess.Popen(  # noqa: S603 - the program the system finds under that name
+            command,
+            # Its own threads cost three times the time they save; files are read side by side.
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as running:
+            while running.poll() is None:
+                if over.wait(_LOOK):
+                    running.kill()
+                    raise TimeoutError
+        if running.returncode:
             return ""  # it gives up on a picture of a few pixels
         return _text_of_table(found.with_suffix(".tsv").read_text(encoding="utf-8"))
 
