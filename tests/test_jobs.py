@@ -269,12 +269,19 @@ def wait_for(processes: list[psutil.Process], *, stopped: bool) -> None:
         time.sleep(0.005)
 
 
-@pytest.fixture
-def working(tmp_path: Path, stop: threading.Event) -> Iterator[list[psutil.Process]]:
+NAMED = pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere the system does not tell which they are"
+)
+
+
+@pytest.fixture(params=[sleep_beside_a_helper, pytest.param(sleep_while_a_file_is_read, marks=NAMED)])
+def working(
+    tmp_path: Path, stop: threading.Event, request: pytest.FixtureRequest
+) -> Iterator[list[psutil.Process]]:
     """Have a job done which never ends; gives its processes."""
     note = tmp_path / "note"
     with ThreadPoolExecutor() as pool:
-        pool.submit(CHILD.run, partial(sleep_beside_a_helper, note), silent, stop)
+        pool.submit(CHILD.run, partial(request.param, note), silent, stop)
         yield noted(note)
         stop.set()
 
@@ -293,23 +300,6 @@ def test_a_job_pauses_while_anybody_asks_and_can_be_ended_then(
         wait_for(working, stopped=True)
         stop.set()
         assert_ended(working)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere they are not found")
-def test_processes_that_read_files_pause_too_and_end_at_once(tmp_path: Path, stop: threading.Event) -> None:
-    note = tmp_path / "note"
-    with ThreadPoolExecutor() as pool:
-        pool.submit(CHILD.run, partial(sleep_while_a_file_is_read, note), silent, stop)
-        processes = noted(note)
-        assert os.getpgid(processes[1].pid) == processes[1].pid
-        with paused():
-            wait_for(processes, stopped=True)
-        wait_for(processes, stopped=False)
-        time.sleep(1)  # it must have worked for as long as it paused
-        with paused():
-            wait_for(processes, stopped=True)
-            stop.set()
-            assert_ended(processes)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere there is no such signal")
