@@ -50,6 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("golden")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell why tests were run again: what fails once in a hundred runs has a cause, too."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"run again: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `make golden` write the golden files instead of comparing with them."""
     parser.addoption("--golden", choices=["compare", "write"], default="compare")
