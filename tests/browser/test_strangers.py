@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,10 @@ routes = [
 ]
 uvicorn.run(Starlette(routes=routes), port=int(port), log_level="error")
 """
+
+# A busy machine takes longer than the usual 5 s.
+get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
+stream, connected = partial(httpx.stream, timeout=60), partial(httpx.Client, timeout=60)
 PASSWORD = "four words of yours"  # noqa: S105 - of a server that lives for a test
 API = "/gradio_api"
 JOIN = {"data": [], "fn_index": 0, "session_hash": "abc"}
@@ -82,7 +87,7 @@ def app(home: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(app: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=app) as client:
+    with connected(base_url=app) as client:
         yield client
 
 
@@ -236,7 +241,7 @@ def test_a_file_name_leads_nowhere(client: httpx.Client) -> None:
 def test_a_stranger_cannot_take_up_another_ones_upload(client: httpx.Client, app: str, home: Path) -> None:
     # Gradio accepts the path of a file from whoever names it: only what lies in the folder of uploads, under its own
     # hash. A knowledge base is not taken in.
-    config = config_of(httpx.get(app).text)
+    config = config_of(get(app).text)
     files = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == "files")
     adding = next(d for d in config["dependencies"] if files in d["inputs"])
     path = str(next(home.rglob("*.kb")))
@@ -270,13 +275,12 @@ def test_local_names_are(client: httpx.Client, name: str) -> None:
 
 
 def test_a_server_for_others_answers_to_addresses_and_to_names_it_was_given(tight: str, shared: str) -> None:
-    call = httpx.get
-    assert call(f"{tight}/theme.css", headers={"Host": "192.0.2.7:7860"}).status_code == 200
-    assert call(f"{tight}/theme.css", headers={"Host": "evil.example"}).status_code == 421
-    assert call(f"{shared}/theme.css", headers={"Host": "app.example.org"}).status_code == 200
-    assert call(f"{shared}/theme.css", headers={"Host": "example.org.evil"}).status_code == 421
+    assert get(f"{tight}/theme.css", headers={"Host": "192.0.2.7:7860"}).status_code == 200
+    assert get(f"{tight}/theme.css", headers={"Host": "evil.example"}).status_code == 421
+    assert get(f"{shared}/theme.css", headers={"Host": "app.example.org"}).status_code == 200
+    assert get(f"{shared}/theme.css", headers={"Host": "example.org.evil"}).status_code == 421
     forwarded = {"Host": "127.0.0.1", "X-Forwarded-Host": "evil.example"}
-    assert call(f"{shared}/theme.css", headers=forwarded).status_code == 421
+    assert get(f"{shared}/theme.css", headers=forwarded).status_code == 421
 
 
 @pytest.mark.parametrize(
@@ -446,7 +450,7 @@ def test_nonsense_is_refused_without_a_word_about_this_machine(
 
 
 def test_a_large_request_is_refused_whether_it_says_its_size_or_not(tight: str) -> None:
-    with httpx.Client(base_url=tight, headers=from_address(1)) as client:
+    with connected(base_url=tight, headers=from_address(1)) as client:
         large = b"[" + b" " * 200_000 + b"]"
         for content in (large, iter([large[:150_000], large[150_000:]])):
             answer = client.post(
@@ -457,7 +461,7 @@ def test_a_large_request_is_refused_whether_it_says_its_size_or_not(tight: str) 
 
 
 def test_a_large_upload_is_refused_and_nothing_of_it_is_kept(tight: str) -> None:
-    with httpx.Client(base_url=tight, headers=from_address(2)) as client:
+    with connected(base_url=tight, headers=from_address(2)) as client:
         (stored,) = upload(client, "small.txt", b"x" * 900_000).json()
         folder = Path(stored).parents[1]
         before = sorted(folder.rglob("*"))
@@ -471,7 +475,7 @@ def test_a_large_upload_is_refused_and_nothing_of_it_is_kept(tight: str) -> None
 
 
 def test_one_client_is_asked_to_wait_and_others_are_not(tight: str) -> None:
-    with httpx.Client(base_url=tight) as client:
+    with connected(base_url=tight) as client:
         first = [upload(client, "a.txt", b"x", **from_address(3)) for _ in range(3)]
         assert [answer.status_code for answer in first] == [200, 200, 429]
         assert 1 <= int(first[-1].headers["Retry-After"]) <= 60
@@ -490,7 +494,7 @@ def test_nobody_becomes_another_client_by_saying_so(shared: str) -> None:
     form = {"username": "ann", "password": "wrong"}
     own = f"198.51.100.{time.time_ns() % 256}"  # another one when the test is run again
     statuses = [
-        httpx.post(f"{shared}/login", data=form, headers={"X-Forwarded-For": f"{n}.1.1.1, {own}"}).status_code
+        post(f"{shared}/login", data=form, headers={"X-Forwarded-For": f"{n}.1.1.1, {own}"}).status_code
         for n in range(8)
     ]
     # Where the minute the limit counts in ends meanwhile, a seventh is let in.
@@ -542,25 +546,23 @@ def test_pages_open_at_once_are_bounded(crowded: str) -> None:
     with ExitStack() as stack:
         open_pages = [
             stack.enter_context(
-                httpx.stream(
-                    "GET", f"{crowded}{API}/heartbeat/page{number}", headers=from_address(6 + number // 2)
-                )
+                stream("GET", f"{crowded}{API}/heartbeat/page{number}", headers=from_address(6 + number // 2))
             )
             for number in range(3)
         ]
         assert [page.status_code for page in open_pages] == [200] * 3
-        answer = httpx.get(crowded, headers=from_address(6))
+        answer = get(crowded, headers=from_address(6))
         assert answer.status_code == 429
         assert "You have this app open too many times" in answer.text
-        stack.enter_context(httpx.stream("GET", f"{crowded}{API}/heartbeat/page9", headers=from_address(9)))
-        answer = httpx.get(crowded, headers=from_address(20))
+        stack.enter_context(stream("GET", f"{crowded}{API}/heartbeat/page9", headers=from_address(9)))
+        answer = get(crowded, headers=from_address(20))
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
         assert "Too many people have this app open at this moment; try again in a minute." in answer.text
-    wait_until(lambda: httpx.get(crowded, headers=from_address(21)).status_code == 200)
+    wait_until(lambda: get(crowded, headers=from_address(21)).status_code == 200)
 
 
 def test_a_full_queue_is_a_sentence(crowded: str) -> None:
-    with httpx.Client(base_url=crowded) as client, ThreadPoolExecutor(8) as pool:
+    with connected(base_url=crowded) as client, ThreadPoolExecutor(8) as pool:
         bodies = [question_to(client, "explode", f"s{number}") for number in range(16)]
         answers = list(pool.map(lambda body: client.post(f"{API}/queue/join", json=body), bodies))
     refused = [answer for answer in answers if answer.status_code != 200]
@@ -589,7 +591,7 @@ def proxy(app: str) -> Iterator[str]:
 
 def answers(address: str) -> bool:
     try:
-        return httpx.get(address).status_code == 200
+        return get(address).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -620,7 +622,7 @@ def test_people_log_in_below_a_proxys_path_and_ask(page: Page, shared: str, tmp_
 
 
 def test_without_a_login_nothing_but_the_form_is_served(shared: str) -> None:
-    with httpx.Client(base_url=shared, headers=from_address(30)) as client:
+    with connected(base_url=shared, headers=from_address(30)) as client:
         page = client.get("/")
         assert page.status_code == 200
         assert '"auth_required":true' in page.text
@@ -634,7 +636,7 @@ def test_without_a_login_nothing_but_the_form_is_served(shared: str) -> None:
 
 def test_a_login_is_a_cookie_that_scripts_and_other_sites_do_not_get(shared: str) -> None:
     https = {**from_address(31), "X-Forwarded-Proto": "https", "Host": "app.example.org"}
-    with httpx.Client(base_url=shared, headers=https) as client:
+    with connected(base_url=shared, headers=https) as client:
         wrong = client.post("/login", data={"username": "ann", "password": "wrong"})
         nobody = client.post("/login", data={"username": "eve", "password": PASSWORD})
         assert (wrong.status_code, nobody.status_code) == (400, 400)
@@ -649,7 +651,5 @@ def test_a_login_is_a_cookie_that_scripts_and_other_sites_do_not_get(shared: str
         assert '"root":"https://app.example.org/causalviz"' in page.text
         assert '"username":"bob"' in page.text
         assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
-    plain = httpx.post(
-        f"{shared}/login", data={"username": "bob", "password": PASSWORD}, headers=from_address(32)
-    )
+    plain = post(f"{shared}/login", data={"username": "bob", "password": PASSWORD}, headers=from_address(32))
     assert all("SameSite=Lax" in c and "Secure" not in c for c in plain.headers.get_list("set-cookie"))
