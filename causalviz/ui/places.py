@@ -6,19 +6,26 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from causalviz.errors import CausalvizError
+
 _PREFIX = "causalviz-app-"
 _LOCK = "lock"
+_ATTEMPTS = 10
 
 
 @contextmanager
 def workplace(folder: Path, prefix: str) -> Iterator[Path]:
     """Make a folder in another one, locked as long as this process lives, and delete it at the end."""
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder) as name, closing(_locked(Path(name))):
-        yield Path(name)
+    place, lock = _made(folder, prefix)
+    with closing(lock):
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def left(folder: Path, prefix: str) -> Iterator[Path]:
@@ -33,12 +40,11 @@ def left(folder: Path, prefix: str) -> Iterator[Path]:
 @cache
 def temporary() -> Path:
     """Give the folder for the files of this app's sessions: open to no other user, deleted when the app ends."""
-    place = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = _locked(place)
+    place, lock = _made(Path(tempfile.gettempdir()), _PREFIX)
 
     def delete() -> None:
-        lock.close()
         shutil.rmtree(place, ignore_errors=True)
+        lock.close()
 
     atexit.register(delete)
     return place
@@ -50,11 +56,21 @@ def delete_left() -> None:
         pass
 
 
-def _locked(place: Path) -> sqlite3.Connection:
-    """Lock a folder until the connection is closed or the process is gone."""
-    lock = sqlite3.connect(place / _LOCK, check_same_thread=False)
-    lock.execute("BEGIN EXCLUSIVE")
-    return lock
+def _made(folder: Path, prefix: str) -> tuple[Path, sqlite3.Connection]:
+    """Make a folder, locked until the connection is closed or the process is gone."""
+    for _ in range(_ATTEMPTS):
+        place = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+        lock = sqlite3.connect(place / _LOCK, check_same_thread=False)
+        # Before it is locked another start may take it for one that was left, and delete it.
+        with suppress(sqlite3.Error):
+            lock.execute("BEGIN EXCLUSIVE")
+            if (place / _LOCK).exists():
+                return place, lock
+        lock.close()
+    raise CausalvizError(
+        "files cannot be locked where knowledge bases or temporary files are kept, as on some network drives; let "
+        "CAUSALVIZ_HOME and TMPDIR name folders on a local disk."
+    )
 
 
 @contextmanager

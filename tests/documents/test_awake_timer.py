@@ -16,9 +16,9 @@ TIMED = """
 import sys, threading, time
 from causalviz.documents.awake_timer import AwakeTimer
 over = threading.Event()
+start = time.monotonic()
 AwakeTimer(1.5, over.set).start()
 print("begun", flush=True)
-start = time.monotonic()
 over.wait()
 print(time.monotonic() - start)
 """

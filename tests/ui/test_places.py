@@ -1,13 +1,15 @@
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from causalviz.settings import ROOT
-from causalviz.ui.places import delete_left
+from causalviz.ui.places import delete_left, workplace
 
 APP = """
 import sys
@@ -62,3 +64,23 @@ def test_what_is_no_place_of_ours_is_left_alone(folder: Path) -> None:
     assert (folder / "causalviz-app-being-made").exists()
     assert (folder / "causalviz-app-file").exists()
     assert (target / "kept.txt").exists()
+
+
+def test_a_folder_that_another_start_deletes_before_it_is_locked_is_made_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, deleted = sqlite3.connect, list[Path]()
+
+    def connect_late(path: Path, **options: Any) -> sqlite3.Connection:  # noqa: ANN401 - those of connect
+        made: sqlite3.Connection = connect(path, **options)
+        if not deleted:
+            deleted.append(path.parent)
+            delete_left()
+        return made
+
+    monkeypatch.setattr(sqlite3, "connect", connect_late)
+    with workplace(folder, "causalviz-app-") as place:
+        assert not deleted[0].exists()
+        delete_left()
+        assert place.is_dir()
+    assert list(folder.iterdir()) == []
