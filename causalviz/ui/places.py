@@ -67,6 +67,7 @@ def _made(folder: Path, prefix: str) -> tuple[Path, sqlite3.Connection]:
             if (place / _LOCK).exists():
                 return place, lock
         lock.close()
+        shutil.rmtree(place, ignore_errors=True)
     raise CausalvizError(
         "files cannot be locked where knowledge bases or temporary files are kept, as on some network drives; let "
         "CAUSALVIZ_HOME and TMPDIR name folders on a local disk."

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from causalviz.errors import CausalvizError
 from causalviz.settings import ROOT
 from causalviz.ui.places import delete_left, workplace
 
@@ -83,4 +84,18 @@ def test_a_folder_that_another_start_deletes_before_it_is_locked_is_made_anew(
         assert not deleted[0].exists()
         delete_left()
         assert place.is_dir()
+    assert list(folder.iterdir()) == []
+
+
+def test_where_nothing_can_be_locked_it_is_said_and_nothing_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(_path: Path, **_: object) -> sqlite3.Connection:
+        closed = sqlite3.Connection(":memory:")
+        closed.close()  # everything asked of it fails, as on a drive without locks
+        return closed
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with pytest.raises(CausalvizError, match="cannot be locked"), workplace(folder, "causalviz-app-"):
+        pass
     assert list(folder.iterdir()) == []
